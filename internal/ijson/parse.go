@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
@@ -300,20 +301,7 @@ func literal(s []byte, word string) bool { return len(s) >= len(word) && string(
 func scanString(s []byte, i int) (end int, escaped bool, err error) {
 	i++
 	for {
-		// Eight bytes at a time while they are plain: printable ASCII but quote and backslash.
-		for i+8 <= len(s) {
-			w := binary.LittleEndian.Uint64(s[i:])
-			const ones, high = 0x0101010101010101, 0x8080808080808080
-			q, b := w^(ones*'"'), w^(ones*'\\')
-			if (w|(w-ones*0x20)|(q-ones)|(b-ones))&high != 0 {
-				break
-			}
-			i += 8
-		}
-		for i < len(s) && plain[s[i]] {
-			i++
-		}
-		if i >= len(s) {
+		if i = scanPlain(s, i); i >= len(s) {
 			return i, escaped, fault(i, msgEnd)
 		}
 		switch c := s[i]; {
@@ -336,13 +324,26 @@ func scanString(s []byte, i int) (end int, escaped bool, err error) {
 	}
 }
 
-// plain: bytes that stand for themselves in a string, in ASCII.
-var plain = func() (t [256]bool) {
-	for c := 0x20; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
+// scanPlain returns the offset of the first byte from i on that is not plain:
+// printable ASCII but quote and backslash. It looks at eight bytes at a time: in
+// stop, the lowest byte with its high bit set is the first that is not plain, as
+// a subtraction borrows upwards only.
+func scanPlain(s []byte, i int) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for i+8 <= len(s) {
+		w := binary.LittleEndian.Uint64(s[i:])
+		quote, backslash := w^(ones*'"'), w^(ones*'\\')
+		stop := (w | (w - ones*0x20) | (quote - ones) | (backslash - ones)) & high
+		if stop != 0 {
+			return i + bits.TrailingZeros64(stop)/8
+		}
+		i += 8
 	}
-	return
-}()
+	for i < len(s) && s[i] >= 0x20 && s[i] < utf8.RuneSelf && s[i] != '"' && s[i] != '\\' {
+		i++
+	}
+	return i
+}
 
 func scanEscape(s []byte, i int) (int, error) {
 	if i+1 >= len(s) {
