@@ -1,0 +1,219 @@
+package receipts
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Disk is the file system under [Files]: the seam at which tests cut the power,
+// fill the disk and let single writes fail. [OSDisk] is the real one.
+type Disk interface {
+	// Open opens a file for reading and writing. With create a missing file is
+	// made, for its owner alone (0600), in folders made 0700, and every folder
+	// that got a new name is synced, so that the file is still there after a
+	// power cut. Without create a missing file is fs.ErrNotExist. A file that
+	// others than its owner may write is refused.
+	Open(path string, create bool) (DiskFile, error)
+
+	// Lock takes the exclusive lock that the file at path stands for and writes
+	// owner into it. It does not wait: a lock that is taken gives a *HeldError
+	// with what the holder wrote. The lock ends with Close or the process.
+	Lock(path, owner string) (io.Closer, error)
+
+	// List gives the names of the plain files of a folder, sorted, and the time
+	// the folder last changed. A missing folder is empty.
+	List(folder string) (names []string, changed time.Time, err error)
+}
+
+// DiskFile is one open file. ReadAt may run beside everything else; WriteAt,
+// Truncate and Reserve come one at a time; Sync may run beside WriteAt and then
+// covers the writes that had returned when it began.
+type DiskFile interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Size() (int64, error)
+	// Sync returns once all bytes written before, and the length they need, are
+	// on the disk. After an error nothing is known about them, and asking
+	// again proves nothing: the kernel may have dropped the pages.
+	Sync() error
+	Truncate(size int64) error
+	// Reserve sets space aside for n bytes at off and leaves the length as it
+	// is. A file system that cannot do that gives errors.ErrUnsupported.
+	Reserve(off, n int64) error
+}
+
+// HeldError says that another process (or another part of this one) holds the
+// lock of a chain.
+type HeldError struct {
+	Path  string // the lock file
+	Owner string // what the holder wrote of itself; "" when it cannot be read
+}
+
+func (e *HeldError) Error() string {
+	owner := e.Owner
+	if owner == "" {
+		owner = "a process that left no name"
+	}
+	return fmt.Sprintf("%s: held by %s: stop that guard first, or use the running one", e.Path, owner)
+}
+
+// maxOwner bounds what is read of a lock file, in bytes: a host's name and a few
+// numbers.
+const maxOwner = 512
+
+// osDisk is the machine's own disk.
+type osDisk struct{}
+
+// OSDisk is the machine's own file system.
+func OSDisk() Disk { return osDisk{} }
+
+func (osDisk) Open(path string, create bool) (DiskFile, error) {
+	flag := os.O_RDWR
+	if create {
+		if err := makeFolders(filepath.Dir(path)); err != nil {
+			return nil, err
+		}
+		flag |= os.O_CREATE
+	}
+	_, missing := os.Lstat(path)
+	f, err := os.OpenFile(path, flag, 0o600) // os sets O_CLOEXEC
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+	case !st.Mode().IsRegular():
+		err = fmt.Errorf("%s: not a plain file", path)
+	case st.Mode().Perm()&0o022 != 0:
+		err = fmt.Errorf("%s: others than its owner may write it (mode %04o): chmod 600 it after looking at what it holds", path, st.Mode().Perm())
+	case errors.Is(missing, os.ErrNotExist):
+		err = syncFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &osFile{f}, nil
+}
+
+// makeFolders makes a folder and those above it where missing, for their owner
+// alone, and syncs each parent that got a new name.
+func makeFolders(dir string) error {
+	st, err := os.Stat(dir)
+	if err == nil {
+		if !st.IsDir() {
+			return fmt.Errorf("%s: not a folder", dir)
+		}
+		return nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeFolders(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return syncFolder(parent)
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	return errors.Join(err, d.Close())
+}
+
+func (osDisk) List(folder string) ([]string, time.Time, error) {
+	st, err := os.Stat(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, time.Time{}, nil
+	}
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	entries, err := os.ReadDir(folder) // sorted
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, st.ModTime(), nil
+}
+
+// osFile is a file of the machine's own disk.
+type osFile struct{ *os.File }
+
+func (f *osFile) Size() (int64, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
+// osLock is a lock file that is held.
+type osLock struct{ f *os.File }
+
+// Close empties the file, which stays (removing it would let a third process
+// lock another file of the same name), and lets the lock go.
+func (l *osLock) Close() error {
+	return errors.Join(l.f.Truncate(0), l.f.Close())
+}
+
+// takeLock opens the lock file and hands it to lock, which says whether it got
+// it.
+func takeLock(path, owner string, lock func(*os.File) (bool, error)) (io.Closer, error) {
+	if err := makeFolders(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	got, err := lock(f)
+	if err == nil && !got {
+		buf := make([]byte, maxOwner)
+		n, _ := f.ReadAt(buf, 0)
+		err = &HeldError{Path: path, Owner: printable(string(buf[:n]))}
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt([]byte(owner+"\n"), 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &osLock{f}, nil
+}
+
+// printable is the first line of s without anything a terminal would act on.
+func printable(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r > 0x7e {
+			return -1
+		}
+		return r
+	}, s)
+}
