@@ -1,0 +1,50 @@
+package proxy
+
+import "errors"
+
+// Upstream is the tool server as a connection sees it. Its methods may be called
+// from any goroutine. It numbers the requests it sends itself, so the agent's
+// ids and the guard's own never meet.
+type Upstream interface {
+	// Request sends a request under a number of the upstream's own. Unless it
+	// fails, answer is called exactly once, with the response or with why none
+	// will come (an error that wraps [ErrUpstreamClosed] or is [ErrUnreadable]).
+	// Answers and the messages of Receive are given one after the other, in the
+	// order they came; answer owns the message and must not block for long.
+	Request(m *Message, answer func(*Message, error)) (number int64, err error)
+
+	// Forget gives up waiting for the answer to a request. It reports whether
+	// the request was still open; its answer function is then never called, and
+	// a late response is dropped.
+	Forget(number int64) bool
+
+	// Send sends a notification, or a response under the id the server gave
+	// its request.
+	Send(m *Message, id []byte) error
+
+	// Put sends one message of the guard's own making.
+	Put(line []byte) error
+}
+
+// Receiver takes what a server sends of itself: notifications, and requests of
+// the eras that have them. It owns the message.
+type Receiver func(*Message)
+
+var (
+	// ErrUpstreamClosed says that the server's connection ended.
+	ErrUpstreamClosed = errors.New("the tool server closed its connection")
+
+	// ErrUnreadable says that the server did answer a request, with a message
+	// that cannot be read strictly.
+	ErrUnreadable = errors.New("the tool server's answer cannot be read strictly")
+
+	// ErrStalled says that a peer did not take what was sent to it in time.
+	ErrStalled = errors.New("the reader at the other end does not read")
+
+	// ErrCrowded says that too many requests are open.
+	ErrCrowded = errors.New("too many requests are open")
+)
+
+// MaxOpen is how many requests may be open in each direction. Far more than any
+// client has at once; it bounds what a peer that answers none can make us keep.
+const MaxOpen = 1024
