@@ -94,7 +94,7 @@ func (osDisk) Open(path string, create bool) (DiskFile, error) {
 	case st.Mode().Perm()&0o022 != 0:
 		err = fmt.Errorf("%s: others than its owner may write it (mode %04o): chmod 600 it after looking at what it holds", path, st.Mode().Perm())
 	case errors.Is(missing, os.ErrNotExist):
-		err = syncFolder(filepath.Dir(path))
+		err = syncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		f.Close()
@@ -125,10 +125,10 @@ func makeFolders(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return syncFolder(parent)
+	return syncDir(parent)
 }
 
-func syncFolder(dir string) error {
+func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
