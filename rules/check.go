@@ -57,17 +57,17 @@ type Check struct {
 	// Of such an operand no entry is ever told to the agent.
 	List string
 
-	Present bool            // Present
-	Types   []Type          // OfType; 1 or more
-	Values  []Scalar        // Is (exactly one), OneOf (1 or more, none twice)
-	Texts   []string        // Contains, StartsWith, EndsWith (1 or more, none empty); Like: the globs as written
-	Judges  []Judge         // Like: one for each of Texts; Path, URL, Command, Email: one
-	Pattern string          // Matches, Finds: as written
-	Regexp  *regexp.Regexp  // Matches: compiled so that only the whole string can match; Finds: as written
-	Bounds  Bounds          // Length
-	Number  float64         // Above, AtLeast, Below, AtMost
-	Names   map[string]bool // OnlyMembers, HasMembers; as written, not folded
-	JSON    *Condition      // JSON; its pointers start at the text's root
+	Present bool           // Present
+	Types   []Type         // OfType; 1 or more
+	Values  []Scalar       // Is (exactly one), OneOf (1 or more, none twice)
+	Texts   []string       // Contains, StartsWith, EndsWith (1 or more, none empty); Like: the globs as written
+	Judges  []Judge        // Like: one for each of Texts; Path, URL, Command, Email: one
+	Pattern string         // Matches, Finds: as written
+	Regexp  *regexp.Regexp // Matches: compiled so that only the whole string can match; Finds: as written
+	Bounds  Bounds         // Length
+	Number  float64        // Above, AtLeast, Below, AtMost
+	Names   []string       // OnlyMembers, HasMembers; as written, not folded, none twice
+	JSON    *Condition     // JSON; its pointers start at the text's root
 
 	Pointer string // of the test in the file: /rules/0/refuse/contains
 	Offset  int    // byte offset of the operand

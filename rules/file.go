@@ -69,6 +69,8 @@ type File struct {
 	Silenced Problems
 
 	Source []byte // the bytes that were read; offsets are into it
+
+	nameAt int // byte offset of the name
 }
 
 // List is a named list of a file. Its values are texts and numbers.
@@ -130,6 +132,8 @@ type Rule struct {
 
 	Pointer string // of the rule in the file: /rules/3
 	Offset  int    // byte offset of the rule's first byte
+
+	idAt int // byte offset of the id
 }
 
 // Condition is the rule's own condition, whichever of the two it is.
@@ -143,7 +147,7 @@ func (r *Rule) Condition() *Condition {
 // ToolName is one entry of a rule's tools.
 type ToolName struct {
 	Text string // as written
-	glob Judge // nil where Text holds no glob sign
+	glob Judge  // nil where Text holds no glob sign
 }
 
 // methods are the requests that rules may name beside tools (content rules,

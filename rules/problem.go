@@ -67,8 +67,8 @@ type problemsError string
 func (e problemsError) Error() string { return string(e) }
 
 // settle sorts the problems of one file by place, fills in lines and columns and
-// cuts them to MaxProblems.
-func settle(file string, src []byte, ps []Problem) Problems {
+// cuts them to MaxProblems. Dropped is how many more there were before.
+func settle(file string, src []byte, ps []Problem, dropped int) Problems {
 	if len(ps) == 0 {
 		return nil
 	}
@@ -78,11 +78,11 @@ func settle(file string, src []byte, ps []Problem) Problems {
 	ps = slices.CompactFunc(ps, func(a, b Problem) bool {
 		return a.Offset == b.Offset && a.Pointer == b.Pointer && a.Code == b.Code && a.Msg == b.Msg
 	})
-	more := len(ps) - MaxProblems
+	more := max(len(ps)-MaxProblems, 0) + dropped
 	if more > 0 {
-		ps = ps[:MaxProblems+1]
-		ps[MaxProblems].Code, ps[MaxProblems].Pointer = "", ""
-		ps[MaxProblems].Msg = fmt.Sprintf("%d more", more)
+		ps = ps[:min(len(ps), MaxProblems)]
+		last := ps[len(ps)-1]
+		ps = append(ps, Problem{Offset: last.Offset, Msg: fmt.Sprintf("%d more", more)})
 	}
 	// One walk over the text for all of them, since they are sorted.
 	line, column, at := 1, 1, 0

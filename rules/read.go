@@ -1,0 +1,234 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"countersign/internal/ijson"
+)
+
+// Read reads one rules file, in the strict way of section 7 of the content
+// rules, and checks all of it. There is a File only where there are no Problems;
+// what is wrong is told at once, sorted by place and at most MaxProblems (a last
+// one says how many more). The File keeps src, which must not change afterwards.
+func Read(path string, src []byte) (*File, Problems) {
+	r := &reader{
+		lists:    map[string]*namedList{},
+		judges:   map[string][]Judge{},
+		patterns: map[string]*regexp.Regexp{},
+	}
+	f := &File{Path: path, Source: src}
+	if doc := r.parse(src); doc != nil {
+		r.readFile(f, place{v: doc.Root()})
+		if len(r.problems) == 0 {
+			r.fingerprint(f, doc.Root())
+		}
+	}
+	if len(r.problems) > 0 {
+		return nil, settle(path, src, r.problems, r.dropped)
+	}
+	f.warn(r)
+	return f, nil
+}
+
+// ReadSet reads files that are judged as one set (content rules, section 1). Two
+// files of one name, and one rule id in two files, are problems of the later one.
+// There is a Set only where there are no Problems.
+func ReadSet(files []Source) (*Set, Problems) {
+	set := &Set{}
+	var all Problems
+	names := map[string]*File{}
+	ids := map[string]*File{}
+	for _, src := range files {
+		f, ps := Read(src.Path, src.Data)
+		if f == nil {
+			all = append(all, ps...)
+			continue
+		}
+		var clash []Problem
+		if first := names[f.Name]; first != nil {
+			clash = append(clash, Problem{Offset: f.nameAt, Pointer: "/name",
+				Msg: fmt.Sprintf("the name %q is already that of %s; files of one set need names of their own", f.Name, first.Path)})
+		} else {
+			names[f.Name] = f
+		}
+		for _, rule := range f.Rules {
+			first := ids[rule.ID]
+			if first == nil {
+				ids[rule.ID] = f
+				continue
+			}
+			clash = append(clash, Problem{Offset: rule.idAt, Pointer: rule.Pointer + "/id",
+				Msg: fmt.Sprintf("the rule id %q is already in %s; rules of one set need ids of their own", rule.ID, first.Path)})
+		}
+		all = append(all, settle(f.Path, src.Data, clash, 0)...)
+		set.Files = append(set.Files, f)
+	}
+	if len(all) > 0 {
+		return nil, all
+	}
+	return set, nil
+}
+
+// maxRepeats is how many repeated members are looked for in one run; the text is
+// read anew after each.
+const maxRepeats = MaxProblems
+
+// parse reads the text as I-JSON. A repeated member does not end the run: it is
+// reported and left out. Nil where there is nothing to read on.
+func (r *reader) parse(src []byte) *ijson.Doc {
+	if len(src) > MaxBytes {
+		r.faultAt(0, "", "a file of %d bytes, expected at most %d", len(src), MaxBytes)
+		return nil
+	}
+	if len(trimSpace(src)) == 0 {
+		r.faultAt(0, "", "an empty file, expected an object of the format %q", Format)
+		return nil
+	}
+	text := src
+	for range maxRepeats {
+		doc, err := ijson.Parse(text, ijson.Options{Depth: MaxDepth})
+		if err == nil {
+			return doc
+		}
+		var e *ijson.Error
+		if !errors.As(err, &e) {
+			r.faultAt(0, "", "%v", err)
+			return nil
+		}
+		ptr, repeated := locate(text, e.Offset)
+		if !repeated {
+			r.faultAt(e.Offset, ptr, "no strict JSON: %s", e.Msg)
+			return nil
+		}
+		r.faultAt(e.Offset, ptr, "a repeated member: it stands in this object before, expected once")
+		text = withoutMember(text, e.Offset)
+	}
+	return nil
+}
+
+func trimSpace(s []byte) []byte {
+	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t' || s[0] == '\n' || s[0] == '\r') {
+		s = s[1:]
+	}
+	return s
+}
+
+var fileMembers = []string{"format", "name", "about", "lists", "limits", "rules"}
+
+func (r *reader) readFile(f *File, p place) {
+	if f.Limits = DefaultLimits(); !r.object(p, "the file", fileMembers, "format", "name", "rules") {
+		return
+	}
+	if m := p.member("format"); m.v.Exists() && !m.v.Is(Format) {
+		got := kindOf(m.v)
+		if m.v.Kind() == ijson.String {
+			got = quoted(m.v.Text())
+		}
+		r.fault(m, "expected %q, the one format this version reads, got %s", Format, got)
+	}
+	if m := p.member("name"); m.v.Exists() {
+		f.Name, f.nameAt = r.name(m), m.v.Start()
+	}
+	if m := p.member("about"); m.v.Exists() {
+		f.About, _ = r.text(m, MaxAbout)
+	}
+	if m := p.member("lists"); m.v.Exists() {
+		f.Lists = r.readLists(m)
+	}
+	if m := p.member("limits"); m.v.Exists() {
+		f.Limits = r.readLimits(m)
+	}
+	if m := p.member("rules"); m.v.Exists() && r.list(m, "rules", MaxRules) {
+		ids := map[string]string{}
+		i := 0
+		for v := range m.v.Elements() {
+			rule := r.readRule(m.element(v, i))
+			i++
+			if rule == nil {
+				continue
+			}
+			f.Rules = append(f.Rules, rule)
+			if first, ok := ids[rule.ID]; ok && rule.ID != "" {
+				r.faultAt(rule.idAt, rule.Pointer+"/id", "the rule id %q is already that of %s, expected one of its own", rule.ID, first)
+				continue
+			}
+			ids[rule.ID] = rule.Pointer
+		}
+	}
+}
+
+func (r *reader) readLists(p place) map[string]*List {
+	if p.v.Kind() != ijson.Object {
+		r.fault(p, "expected lists as an object, got %s", kindOf(p.v))
+		return nil
+	}
+	lists := map[string]*List{}
+	for n, v := range p.v.Members() {
+		at := place{v, p.ptr + "/" + escapePointer(cut(n.Text()))}
+		name := n.Text()
+		if !isName(name) {
+			r.faultAt(n.Start(), at.ptr, "%s is no name of a list, expected %s", quoted(name), nameForm)
+		}
+		l := &namedList{at: at, List: List{Name: name, Pointer: at.ptr, Offset: v.Start()}}
+		// Also a faulty list is known by its name, so that its uses are no faults.
+		r.lists[name] = l
+		if !r.list(at, "texts or numbers", MaxEntries) {
+			continue
+		}
+		texts, seen, i := true, map[Scalar]int{}, 0
+		for e := range v.Elements() {
+			s, ok := scalar(e)
+			switch {
+			case !ok || s.Type != TypeString && s.Type != TypeNumber:
+				r.fault(at.element(e, i), "expected a text or a number, got %s", kindOf(e))
+			case r.once(seen, s, at.element(e, i), i):
+				l.Values = append(l.Values, s)
+			}
+			texts = texts && s.Type == TypeString
+			l.texts = append(l.texts, s.Text)
+			i++
+		}
+		if !texts {
+			l.texts = nil
+		}
+		lists[name] = &l.List
+	}
+	return lists
+}
+
+// limit is one member of limits and where it is kept.
+type limit struct {
+	name string
+	of   func(*Limits) *int
+}
+
+var limits = []limit{
+	{"argumentBytes", func(l *Limits) *int { return &l.ArgumentBytes }},
+	{"depth", func(l *Limits) *int { return &l.Depth }},
+	{"values", func(l *Limits) *int { return &l.Values }},
+	{"steps", func(l *Limits) *int { return &l.Steps }},
+	{"celText", func(l *Limits) *int { return &l.CELText }},
+	{"celItems", func(l *Limits) *int { return &l.CELItems }},
+	{"cel", func(l *Limits) *int { return &l.CEL }},
+}
+
+func (r *reader) readLimits(p place) Limits {
+	l, most := DefaultLimits(), MaxLimits()
+	var known []string
+	for _, m := range limits {
+		known = append(known, m.name)
+	}
+	if !r.object(p, "limits", known) {
+		return l
+	}
+	for _, m := range limits {
+		if at := p.member(m.name); at.v.Exists() {
+			if n, ok := r.whole(at, 1, int64(*m.of(&most))); ok {
+				*m.of(&l) = int(n)
+			}
+		}
+	}
+	return l
+}

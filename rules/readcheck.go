@@ -1,0 +1,361 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"countersign/internal/ijson"
+)
+
+// check reads the operand of one test.
+func (r *reader) check(c *Check, p place, fold bool) {
+	switch c.Kind {
+	case Present:
+		c.Present, _ = r.bool(p)
+	case OfType:
+		r.types(c, p)
+	case Is:
+		s, ok := scalar(p.v)
+		if !ok {
+			hint := ""
+			if p.v.Kind() == ijson.Array {
+				hint = "; for one of several write oneOf"
+			}
+			r.fault(p, "expected a text, a number, true, false or null, got %s%s", kindOf(p.v), hint)
+			return
+		}
+		c.Values = []Scalar{s}
+	case OneOf:
+		r.oneOf(c, p)
+	case Contains, StartsWith, EndsWith:
+		o := r.texts(p, "texts")
+		c.Texts, c.List = o.texts, o.list
+	case Like:
+		o := r.texts(p, "globs")
+		c.Texts, c.List = o.texts, o.list
+		c.Judges = r.globs(o, fold)
+	case Matches, Finds:
+		r.pattern(c, p)
+	case Length:
+		r.length(c, p)
+	case Above, AtLeast, Below, AtMost:
+		if p.v.Kind() != ijson.Number {
+			r.fault(p, "expected a number, got %s", kindOf(p.v))
+			return
+		}
+		s, _ := scalar(p.v)
+		c.Number = s.Number
+	case OnlyMembers, HasMembers:
+		r.memberNames(c, p)
+	case JSON:
+		r.jsonCondition(c, p)
+	case Path:
+		r.path(c, p)
+	case URL:
+		r.built(p, "url", "the test url")
+	case Command:
+		r.built(p, "command", "the test command")
+	case Email:
+		r.built(p, "email", "the test email")
+	}
+}
+
+// together checks what the members of one test mean to each other.
+func (r *reader) together(p place, t *Test) {
+	has := func(kinds ...CheckKind) bool {
+		return slices.ContainsFunc(t.Checks, func(c Check) bool { return slices.Contains(kinds, c.Kind) })
+	}
+	if has(Present) {
+		at := p.member("present")
+		if k := t.Select.Kind; k != Arg && k != "" {
+			r.fault(at, "present beside %q, expected it beside \"arg\"", k)
+		}
+		if len(t.Checks) > 1 || t.Fold {
+			r.fault(at, "present beside other tests, expected it alone; put the others into a condition of their own")
+		}
+	}
+	if t.Fold {
+		at := p.member("fold")
+		switch {
+		case has(Matches, Finds):
+			r.fault(at, "fold beside matches or finds, expected (?i) at the start of the pattern")
+		case !has(Is, OneOf, Contains, StartsWith, EndsWith, Like, OnlyMembers, HasMembers, Present) && t.Select.Named == nil:
+			r.fault(at, "fold with nothing to fold, expected it beside is, oneOf, contains, startsWith, endsWith, like, onlyMembers, hasMembers or named")
+		}
+	}
+	if t.Select.Kind == Argv && slices.ContainsFunc(t.Checks, func(c Check) bool { return c.Kind != Command }) {
+		r.fault(p.member("argv"), "argv beside another test than command, expected command alone")
+	}
+}
+
+// bounds compares the bounds of a test: some number must lie between them.
+func (r *reader) bounds(p place, t *Test) {
+	var low, high *Check
+	for i := range t.Checks {
+		c := &t.Checks[i]
+		switch c.Kind {
+		case Above, AtLeast:
+			if low == nil || c.Number > low.Number || c.Number == low.Number && c.Kind == Above {
+				low = c
+			}
+		case Below, AtMost:
+			if high == nil || c.Number < high.Number || c.Number == high.Number && c.Kind == Below {
+				high = c
+			}
+		}
+	}
+	if low == nil || high == nil {
+		return
+	}
+	open := low.Kind == Above || high.Kind == Below
+	if low.Number < high.Number || low.Number == high.Number && !open {
+		return
+	}
+	second := high
+	if low.Offset > high.Offset {
+		second = low
+	}
+	name := string(second.Kind)
+	r.fault(p.member(name), "%s %s and %s %s: no number is both; expected the upper bound over the lower",
+		low.Kind, number(low.Number), high.Kind, number(high.Number))
+}
+
+// number spells a number of a file in a problem.
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+func (r *reader) types(c *Check, p place) {
+	known := []string{"string", "number", "integer", "boolean", "null", "object", "array"}
+	one := func(at place, s string, prefix string) {
+		if !slices.Contains(known, s) {
+			r.fault(at, "%s%s is no type, %s", prefix, quoted(s), instead(s, known))
+			return
+		}
+		c.Types = append(c.Types, Type(s))
+	}
+	if p.v.Kind() == ijson.String && !isReference(p.v) {
+		one(p, p.v.Text(), "")
+		return
+	}
+	o := r.texts(p, "types")
+	c.List = o.list
+	for i, s := range o.texts {
+		at, prefix := o.place(i)
+		one(at, s, prefix)
+	}
+}
+
+func (r *reader) oneOf(c *Check, p place) {
+	if p.v.Kind() == ijson.String {
+		l, named, ok := r.reference(p)
+		if !named {
+			r.fault(p, `expected a list or "@name" of one, got a text; for one value write is`)
+		}
+		if ok {
+			c.Values, c.List = l.Values, l.Name
+		}
+		return
+	}
+	if !r.list(p, "values", MaxEntries) {
+		return
+	}
+	seen := map[Scalar]int{}
+	c.Values = make([]Scalar, 0, p.v.Len())
+	i := 0
+	for v := range p.v.Elements() {
+		at := p.element(v, i)
+		s, ok := scalar(v)
+		if !ok {
+			r.fault(at, "expected a text, a number, true, false or null, got %s", kindOf(v))
+		} else if r.once(seen, s, at, i) {
+			c.Values = append(c.Values, s)
+		}
+		i++
+	}
+}
+
+// operand is one text or a list of texts, standing in place or as "@name".
+type operand struct {
+	texts []string
+	list  string // the list's name
+	at    place
+	kept  []int // of a list in place: where each of texts stands in it
+}
+
+// place is where problems of the i-th text are put, and what begins them.
+func (o operand) place(i int) (at place, prefix string) {
+	switch {
+	case o.list != "":
+		return o.at, fmt.Sprintf("entry %d of @%s: ", i+1, o.list)
+	case o.at.v.Kind() == ijson.Array:
+		k := 0
+		for v := range o.at.v.Elements() {
+			if k == o.kept[i] {
+				return o.at.element(v, k), ""
+			}
+			k++
+		}
+	}
+	return o.at, ""
+}
+
+func isReference(v ijson.Value) bool {
+	return v.Kind() == ijson.String && strings.HasPrefix(v.Text(), "@")
+}
+
+// texts reads one text or a list of them, none empty, none twice.
+func (r *reader) texts(p place, of string) operand {
+	o := operand{at: p}
+	switch p.v.Kind() {
+	case ijson.String:
+		l, named, ok := r.reference(p)
+		switch {
+		case ok:
+			o.list = l.Name
+			o.texts = r.listTexts(l, p, of)
+		case !named && p.v.Text() == "":
+			r.fault(p, "an empty text, expected %s that say something", of)
+		case !named:
+			o.texts = []string{p.v.Text()}
+		}
+	case ijson.Array:
+		if !r.size(p, of, MaxEntries) {
+			return o
+		}
+		seen := map[Scalar]int{}
+		i := 0
+		for v := range p.v.Elements() {
+			if s, ok := r.entry(p.element(v, i), "a text", seen, i); ok {
+				o.texts, o.kept = append(o.texts, s), append(o.kept, i)
+			}
+			i++
+		}
+	default:
+		r.fault(p, `expected a text, a list of %s or "@name" of one, got %s`, of, kindOf(p.v))
+	}
+	return o
+}
+
+// listTexts gives a list's texts for a test of texts.
+func (r *reader) listTexts(l *namedList, p place, of string) []string {
+	for i, v := range l.Values {
+		if v.Type != TypeString {
+			r.fault(p, "entry %d of @%s is a number, expected %s", i+1, l.Name, of)
+			return nil
+		}
+		if v.Text == "" {
+			r.fault(p, "entry %d of @%s is an empty text, expected %s that say something", i+1, l.Name, of)
+			return nil
+		}
+	}
+	return l.texts
+}
+
+func (r *reader) pattern(c *Check, p place) {
+	if p.v.Kind() != ijson.String {
+		hint := ""
+		if p.v.Kind() == ijson.Array {
+			hint = "; join several with |"
+		}
+		r.fault(p, "expected one pattern as a text, got %s%s", kindOf(p.v), hint)
+		return
+	}
+	c.Pattern = p.v.Text()
+	if c.Pattern == "" {
+		r.fault(p, "an empty pattern")
+		return
+	}
+	key := string(c.Kind) + " " + c.Pattern
+	if re, ok := r.patterns[key]; ok {
+		c.Regexp = re
+		return
+	}
+	size, err := programSize(c.Pattern, maxPatternProgram)
+	if err != nil {
+		r.fault(p, "%s", patternFault(err))
+		return
+	}
+	if r.program += size; size > maxPatternProgram || r.program > maxPatternsTotal {
+		r.fault(p, "a pattern that compiles to over %d steps, or all of the file to over %d; expected smaller counts", maxPatternProgram, maxPatternsTotal)
+		return
+	}
+	compile := regexp.Compile
+	if c.Kind == Matches {
+		compile = wholePattern
+	}
+	re, err := compile(c.Pattern)
+	if err != nil {
+		r.fault(p, "%s", patternFault(err))
+		return
+	}
+	exercise(re)
+	c.Regexp, r.patterns[key] = re, re
+}
+
+func (r *reader) length(c *Check, p place) {
+	c.Bounds = Bounds{Min: 0, Max: -1}
+	if !r.object(p, "length", []string{"atLeast", "atMost"}) {
+		return
+	}
+	low, high := p.member("atLeast"), p.member("atMost")
+	if !low.v.Exists() && !high.v.Exists() {
+		if p.v.Len() == 0 {
+			r.fault(p, `length without a bound, expected "atLeast", "atMost" or both`)
+		}
+		return
+	}
+	const most = 1<<53 - 1
+	sound := true
+	if low.v.Exists() {
+		c.Bounds.Min, sound = r.whole(low, 0, most)
+	}
+	if high.v.Exists() {
+		max, ok := r.whole(high, 0, most)
+		c.Bounds.Max = max
+		if sound && ok && max < c.Bounds.Min {
+			second := high
+			if low.v.Start() > high.v.Start() {
+				second = low
+			}
+			r.fault(second, "atLeast %d and atMost %d: no length is both; expected the upper bound over the lower", c.Bounds.Min, max)
+		}
+	}
+}
+
+func (r *reader) memberNames(c *Check, p place) {
+	if p.v.Kind() == ijson.String && !isReference(p.v) {
+		r.fault(p, `expected a list of member names or "@name" of one, got a text; write [%s]`, quoted(p.v.Text()))
+		return
+	}
+	if p.v.Kind() == ijson.Array {
+		c.Names = r.named(p)
+		return
+	}
+	o := r.texts(p, "member names")
+	if len(o.texts) == 0 {
+		return
+	}
+	c.List = o.list
+	for i, s := range o.texts {
+		if !soundName(s) {
+			at, prefix := o.place(i)
+			r.fault(at, "%s%v", prefix, errNoSuchName)
+		}
+	}
+	c.Names = o.texts
+}
+
+func (r *reader) jsonCondition(c *Check, p place) {
+	if !r.built(p, "json", "the test json") {
+		return
+	}
+	if r.jsonIn == MaxJSONNested {
+		r.fault(p, "a json test inside %d others, expected at most %d, one inside the other", r.jsonIn, MaxJSONNested)
+		return
+	}
+	r.jsonIn++
+	defer func() { r.jsonIn-- }()
+	c.JSON = r.condition(p)
+}

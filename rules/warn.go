@@ -1,0 +1,3 @@
+package rules
+
+func (f *File) warn(r *reader) {}
