@@ -3,6 +3,7 @@ package rules
 import (
 	"regexp"
 
+	"countersign/internal/glob"
 	"countersign/internal/verdict"
 )
 
@@ -57,11 +58,15 @@ type Check struct {
 	// Of such an operand no entry is ever told to the agent.
 	List string
 
-	Present bool           // Present
-	Types   []Type         // OfType; 1 or more
-	Values  []Scalar       // Is (exactly one), OneOf (1 or more, none twice)
-	Texts   []string       // Contains, StartsWith, EndsWith (1 or more, none empty); Like: the globs as written
-	Judges  []Judge        // Like: one for each of Texts; Path, URL, Command, Email: one
+	Present bool     // Present
+	Types   []Type   // OfType; 1 or more
+	Values  []Scalar // Is (exactly one), OneOf (1 or more, none twice)
+	Texts   []string // Contains, StartsWith, EndsWith (1 or more, none empty); Like: the globs as written
+	// Globs are of Like, compiled as written and in the order of Texts. Under fold
+	// they are good only to know that the globs are sound: the caller, who folds
+	// the text, compiles Texts anew with the same folding.
+	Globs   *glob.Set
+	Judge   Judge          // Path, URL, Command, Email
 	Pattern string         // Matches, Finds: as written
 	Regexp  *regexp.Regexp // Matches: compiled so that only the whole string can match; Finds: as written
 	Bounds  Bounds         // Length
@@ -73,9 +78,8 @@ type Check struct {
 	Offset  int    // byte offset of the operand
 }
 
-// Judge is a compiled judge of texts: a glob, or a typed test of section 4. Why
-// is a short reason without the text. Judges hold no state and may be shared by
-// goroutines.
+// Judge is a compiled typed test of section 4. Why is a short reason without the
+// text. A judge holds no state and may be shared by goroutines.
 type Judge interface {
 	Judge(text string) (r verdict.Result, why string)
 }

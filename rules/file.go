@@ -1,6 +1,6 @@
 package rules
 
-import "countersign/internal/verdict"
+import "countersign/internal/glob"
 
 // Bounds of a rules file (content rules, sections 1 and 2). Each keeps what is
 // read at load, and what a call can be held against, small enough to work out
@@ -18,8 +18,8 @@ const (
 	MaxJSONNested = 3       // json tests, one inside the other
 )
 
-// Format is the value of a rules file's format member.
-const Format = "content-rules/v1"
+// Version is the value of a rules file's format member.
+const Version = "content-rules/v1"
 
 // Source is one rules file as it was found: where, and its bytes.
 type Source struct {
@@ -146,8 +146,8 @@ func (r *Rule) Condition() *Condition {
 
 // ToolName is one entry of a rule's tools.
 type ToolName struct {
-	Text string // as written
-	glob Judge  // nil where Text holds no glob sign
+	Text string     // as written
+	glob *glob.Glob // nil where Text holds no glob sign
 }
 
 // methods are the requests that rules may name beside tools (content rules,
@@ -178,8 +178,7 @@ func (t ToolName) Matches(tool string) bool {
 	if IsMethod(tool) {
 		return false
 	}
-	r, _ := t.glob.Judge(tool)
-	return r == verdict.Holds
+	return t.glob.Match(tool)
 }
 
 // Names says whether the rule is for this tool.

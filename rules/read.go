@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"countersign/internal/glob"
 	"countersign/internal/ijson"
 )
 
@@ -15,7 +16,8 @@ import (
 func Read(path string, src []byte) (*File, Problems) {
 	r := &reader{
 		lists:    map[string]*namedList{},
-		judges:   map[string][]Judge{},
+		globSets: map[string]*glob.Set{},
+		judges:   map[string]Judge{},
 		patterns: map[string]*regexp.Regexp{},
 	}
 	f := &File{Path: path, Source: src}
@@ -83,7 +85,7 @@ func (r *reader) parse(src []byte) *ijson.Doc {
 		return nil
 	}
 	if len(trimSpace(src)) == 0 {
-		r.faultAt(0, "", "an empty file, expected an object of the format %q", Format)
+		r.faultAt(0, "", "an empty file, expected an object of the format %q", Version)
 		return nil
 	}
 	text := src
@@ -121,12 +123,12 @@ func (r *reader) readFile(f *File, p place) {
 	if f.Limits = DefaultLimits(); !r.object(p, "the file", fileMembers, "format", "name", "rules") {
 		return
 	}
-	if m := p.member("format"); m.v.Exists() && !m.v.Is(Format) {
+	if m := p.member("format"); m.v.Exists() && !m.v.Is(Version) {
 		got := kindOf(m.v)
 		if m.v.Kind() == ijson.String {
 			got = quoted(m.v.Text())
 		}
-		r.fault(m, "expected %q, the one format this version reads, got %s", Format, got)
+		r.fault(m, "expected %q, the one format this version reads, got %s", Version, got)
 	}
 	if m := p.member("name"); m.v.Exists() {
 		f.Name, f.nameAt = r.name(m), m.v.Start()

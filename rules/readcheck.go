@@ -11,7 +11,7 @@ import (
 )
 
 // check reads the operand of one test.
-func (r *reader) check(c *Check, p place, fold bool) {
+func (r *reader) check(c *Check, p place) {
 	switch c.Kind {
 	case Present:
 		c.Present, _ = r.bool(p)
@@ -36,7 +36,7 @@ func (r *reader) check(c *Check, p place, fold bool) {
 	case Like:
 		o := r.texts(p, "globs")
 		c.Texts, c.List = o.texts, o.list
-		c.Judges = r.globs(o, fold)
+		c.Globs = r.globs(o)
 	case Matches, Finds:
 		r.pattern(c, p)
 	case Length:

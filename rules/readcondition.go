@@ -130,7 +130,7 @@ func (r *reader) test(p place, selection string, faulty bool) *Test {
 			continue
 		}
 		c := Check{Kind: CheckKind(name), Pointer: p.ptr + "/" + name, Offset: v.Start()}
-		r.check(&c, p.member(name), t.Fold)
+		r.check(&c, p.member(name))
 		t.Checks = append(t.Checks, c)
 	}
 	if len(t.Checks) == 0 && selection != "" && !faulty {

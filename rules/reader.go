@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"countersign/internal/glob"
 	"countersign/internal/ijson"
 )
 
@@ -20,12 +21,12 @@ type reader struct {
 
 	lists map[string]*namedList
 
-	// What was compiled before, by kind and operand: one list may stand under
-	// thousands of tests.
-	judges   map[string][]Judge
+	// What was compiled before: one list may stand under thousands of tests.
+	globSets map[string]*glob.Set // by the list's name
+	judges   map[string]Judge     // by kind and operand as written
 	patterns map[string]*regexp.Regexp
 	program  int // instructions of all patterns
-	entries  int // entries compiled into judges
+	entries  int // entries compiled into globs and judges
 	jsonIn   int // json tests around the place being read
 }
 
