@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/cloudflare/circl/sign/mldsa/mldsa87"
-	"github.com/cloudflare/circl/sign/slhdsa"
 )
 
 // maxExpanded bounds the expanded ML-DSA keys that are kept, about 60 KB each.
@@ -70,7 +69,11 @@ func (v *verifier) keySet(e *Envelope, keys KeySet) outcome {
 		switch {
 		case i >= len(keys) || keys[i].method != s.method:
 			o.invalid++
-		case slices.Contains(v.without, s.method):
+		case s.method == SLHDSA256s && len(s.value) != slhdsaSignatureBytes:
+			o.invalid++
+		case s.method == SLHDSA256s || slices.Contains(v.without, s.method):
+			// SLH-DSA is not built into this version: seals, the one kind that has it,
+			// are never wholly checked here.
 			o.unavailable++
 		case v.one(keys[i], e.input(s), s.value):
 			o.valid++
@@ -87,10 +90,6 @@ func (v *verifier) one(key Key, msg, sig []byte) bool {
 		return verifyEd25519(key.a, msg, sig)
 	case MLDSA87:
 		return len(sig) == mldsa87SignatureBytes && mldsa87.Verify(v.expand(key), msg, nil, sig)
-	case SLHDSA256s:
-		public := slhdsa.PublicKey{ID: slhdsa.SHA2_256s}
-		return len(sig) == slhdsaSignatureBytes && public.UnmarshalBinary(key.a) == nil &&
-			slhdsa.Verify(&public, slhdsa.NewMessage(msg), sig, nil)
 	}
 	return false
 }
