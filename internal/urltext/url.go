@@ -1,0 +1,372 @@
+// Package urltext judges the url test of the content rules (section 4.2): whole
+// URLs that every reader takes apart in the same way. Anything else cannot be
+// judged, before any member of the operand is looked at.
+package urltext
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"countersign/internal/glob"
+	"countersign/internal/hostname"
+	"countersign/internal/percent"
+	"countersign/internal/verdict"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxText is the most bytes of a URL that is judged: what common servers and
+// browsers agree to carry.
+const maxText = 8 << 10
+
+// Operand is the operand of a url test; at least one member is set. All that are
+// set must hold.
+type Operand struct {
+	Scheme []string // lower case
+	Host   []string // globs with the dot as separator, or addresses
+	Port   []int    // 1 to 65535
+	Path   []string // globs with the slash as separator, held against the path decoded once
+	Query  []string // the only names allowed
+	Public bool     // no address and no name of this machine or its networks
+	// HasQuery tells an empty list of names, which allows no query, from none.
+	HasQuery bool
+}
+
+// OperandError says what is wrong with an operand, and where.
+type OperandError struct {
+	Member string
+	Index  int // -1: the whole member
+	Msg    string
+}
+
+func (e *OperandError) Error() string {
+	if e.Index < 0 {
+		return e.Member + ": " + e.Msg
+	}
+	return fmt.Sprintf("%s/%d: %s", e.Member, e.Index, e.Msg)
+}
+
+// Judge is a compiled operand. It holds no state.
+type Judge struct {
+	scheme map[string]bool
+	host   *glob.Set // nil: not asked for
+	addrs  map[netip.Addr]bool
+	port   map[int]bool
+	path   *glob.Set // nil: not asked for
+	query  map[string]bool
+	public bool
+}
+
+// New compiles an operand. An error is an *OperandError.
+func New(o Operand) (*Judge, error) {
+	if len(o.Scheme)+len(o.Host)+len(o.Port)+len(o.Path) == 0 && !o.HasQuery && !o.Public {
+		return nil, &OperandError{"", -1, "expected at least one of scheme, host, port, path, query and public"}
+	}
+	j := &Judge{public: o.Public}
+	for i, s := range o.Scheme {
+		if !isScheme(s) || strings.ToLower(s) != s {
+			return nil, &OperandError{"scheme", i, "expected a scheme in lower case, such as https, without the colon"}
+		}
+		add(&j.scheme, s)
+	}
+	for i, p := range o.Port {
+		if p < 1 || p > 65535 {
+			return nil, &OperandError{"port", i, "expected a port from 1 to 65535"}
+		}
+		add(&j.port, p)
+	}
+	if o.HasQuery {
+		j.query = map[string]bool{}
+	}
+	for i, q := range o.Query {
+		if q == "" {
+			return nil, &OperandError{"query", i, "expected the name of a query parameter"}
+		}
+		j.query[q] = true
+	}
+	if err := j.hosts(o.Host); err != nil {
+		return nil, err
+	}
+	for i, p := range o.Path {
+		if p != "" && p[0] != '/' && !strings.HasPrefix(p, "**") && !strings.HasPrefix(p, "{/") {
+			return nil, &OperandError{"path", i, fmt.Sprintf("no path of a URL can match it, write %q", "/"+p)}
+		}
+	}
+	var err error
+	j.path, err = globs("path", o.Path, '/')
+	return j, err
+}
+
+func add[K comparable](m *map[K]bool, k K) {
+	if *m == nil {
+		*m = map[K]bool{}
+	}
+	(*m)[k] = true
+}
+
+// hosts compiles the host member: addresses are compared as addresses, names by
+// globs over their labels.
+func (j *Judge) hosts(hosts []string) error {
+	var names []string
+	for i, h := range hosts {
+		if a, ok := hostname.Addr(h); ok {
+			if hostname.AddrText(a) != h {
+				return &OperandError{"host", i, fmt.Sprintf("not as it is compared, write %q", hostname.AddrText(a))}
+			}
+			add(&j.addrs, a)
+			continue
+		}
+		if !strings.ContainsAny(h, `*?[]{}\`) {
+			name, err := hostname.Map(h)
+			if err != nil {
+				return &OperandError{"host", i, err.Error() + ", expected a host name, a glob such as *.example.com, or an address ([::1] for IPv6)"}
+			}
+			if name != h {
+				return &OperandError{"host", i, fmt.Sprintf("not as it is compared, write %q", name)}
+			}
+		} else if strings.TrimFunc(h, func(c rune) bool {
+			return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.ContainsRune(`-.*?[]{}!^,\`, c)
+		}) != "" {
+			return &OperandError{"host", i, "expected lower-case ASCII letters, digits, hyphens and dots beside the glob signs; names of other letters in their xn-- form"}
+		}
+		names = append(names, h)
+	}
+	if len(hosts) > 0 && len(names) == 0 {
+		return nil
+	}
+	var err error
+	if j.host, err = globs("host", names, '.'); err != nil {
+		var e *OperandError
+		if errors.As(err, &e) && e.Index >= 0 {
+			for i, h := range hosts { // its place among the names is another among the hosts
+				if h == names[e.Index] {
+					e.Index = i
+					break
+				}
+			}
+		}
+	}
+	return err
+}
+
+func globs(member string, patterns []string, sep byte) (*glob.Set, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	s, err := glob.NewSet(patterns, glob.Options{Separator: sep})
+	if err == nil {
+		return s, nil
+	}
+	var e *glob.Error
+	if errors.As(err, &e) {
+		return nil, &OperandError{member, e.Index, e.Msg}
+	}
+	return nil, &OperandError{member, -1, err.Error()}
+}
+
+// defaultPorts are those of the schemes that agents use (WHATWG URL, special schemes).
+var defaultPorts = map[string]int{"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
+
+// Judge holds a text against the operand. Why is "" where the test holds, else a
+// reason without the text.
+func (j *Judge) Judge(text string) (verdict.Result, string) {
+	u, why := split(text)
+	if why != "" {
+		return verdict.CannotJudge, why
+	}
+	if j.port != nil && u.port == 0 {
+		return verdict.CannotJudge, "no port, and the scheme has no usual one"
+	}
+	if j.path != nil {
+		if strings.Contains(strings.TrimSuffix(u.path, "/"), "//") {
+			return verdict.CannotJudge, "an empty segment, which some servers leave out, in the path"
+		}
+		for _, c := range u.path {
+			if c == utf8.RuneError || unicode.IsControl(c) {
+				return verdict.CannotJudge, "an escape in the path that is no character of a path"
+			}
+		}
+	}
+	var names []string
+	if j.query != nil {
+		if names, why = queryNames(u.query); why != "" {
+			return verdict.CannotJudge, why
+		}
+	}
+	switch {
+	case j.scheme != nil && !j.scheme[u.scheme]:
+		return verdict.Fails, "another scheme"
+	case (j.host != nil || j.addrs != nil) && !j.hostHolds(u):
+		return verdict.Fails, "another host"
+	case j.port != nil && !j.port[u.port]:
+		return verdict.Fails, "another port"
+	case j.path != nil && !j.path.Match(u.path):
+		return verdict.Fails, "another path"
+	case j.public && !u.public():
+		return verdict.Fails, "a host that is not of the public internet"
+	}
+	for _, n := range names {
+		if !j.query[n] {
+			return verdict.Fails, "another query parameter"
+		}
+	}
+	return verdict.Holds, ""
+}
+
+func (j *Judge) hostHolds(u parts) bool {
+	if u.addr.IsValid() && j.addrs[u.addr] {
+		return true
+	}
+	return j.host != nil && !(u.addr.IsValid() && u.addr.Is6()) && j.host.Match(u.host)
+}
+
+// parts is a URL taken apart.
+type parts struct {
+	scheme string
+	host   string     // mapped, or the text of addr
+	addr   netip.Addr // where the host is an address
+	port   int        // 0: none given and none usual
+	path   string     // decoded once; "/" where there is none
+	query  string     // as it stands
+}
+
+func (u parts) public() bool {
+	if u.addr.IsValid() {
+		return hostname.PublicAddr(u.addr)
+	}
+	return hostname.PublicName(u.host)
+}
+
+// split takes an absolute URL apart (RFC 3986, narrowed to what it and the
+// WHATWG's readers agree on), or says why it cannot.
+func split(text string) (u parts, why string) {
+	if len(text) > maxText {
+		return u, "a URL that is too long"
+	}
+	for _, c := range text {
+		switch {
+		case 'a' <= c && c <= 'z' || '-' <= c && c <= '9': // most of most URLs
+		case c == utf8.RuneError:
+			return u, "a character that is none"
+		case unicode.In(c, unicode.C, unicode.Z) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, c) || unicode.Is(unicode.Variation_Selector, c):
+			return u, "a space, control or invisible character"
+		case c == '\\':
+			return u, "a backslash"
+		case strings.ContainsRune("\"<>^`{|}", c):
+			return u, "a character that must be escaped in a URL"
+		}
+	}
+	scheme, rest, ok := strings.Cut(text, ":")
+	if !ok || !isScheme(scheme) {
+		return u, "no absolute URL"
+	}
+	u.scheme = strings.ToLower(scheme)
+	if rest, ok = strings.CutPrefix(rest, "//"); !ok {
+		return u, "an opaque URL, or one without its two slashes"
+	}
+	rest, fragment, _ := strings.Cut(rest, "#")
+	rest, u.query, _ = strings.Cut(rest, "?")
+	authority, path := rest, "/"
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	for _, part := range []string{u.query, fragment} {
+		if _, ok := percent.Decode(part); !ok {
+			return u, "a percent sign that begins no escape"
+		}
+	}
+	if why = u.authority(authority); why != "" {
+		return u, why
+	}
+	return u, u.setPath(path)
+}
+
+func isScheme(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20
+		if !('a' <= c && c <= 'z') && (i == 0 || !('0' <= s[i] && s[i] <= '9') && strings.IndexByte("+-.", s[i]) < 0) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (u *parts) authority(a string) (why string) {
+	if strings.Contains(a, "@") {
+		return "credentials before the host"
+	}
+	host, port := a, ""
+	if i := strings.LastIndexByte(a, ':'); i >= 0 && i > strings.LastIndexByte(a, ']') {
+		host, port = a[:i], a[i+1:]
+		n, err := strconv.Atoi(port)
+		if err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port {
+			return "a port that is none"
+		}
+		u.port = n
+	} else {
+		u.port = defaultPorts[u.scheme]
+	}
+	switch {
+	case host == "":
+		return "no host"
+	case strings.Contains(host, "%"):
+		return "an encoded host or a zone"
+	}
+	var ok bool
+	if u.addr, ok = hostname.Addr(host); ok {
+		u.host = hostname.AddrText(u.addr)
+		return ""
+	}
+	name, err := hostname.Map(host)
+	if err != nil {
+		return err.Error()
+	}
+	u.host = name
+	return ""
+}
+
+func (u *parts) setPath(path string) (why string) {
+	if percent.Hides(path) {
+		return "an encoded slash, backslash, dot or NUL in the path"
+	}
+	var ok bool
+	if u.path, ok = percent.Decode(path); !ok {
+		return "a percent sign that begins no escape"
+	}
+	for seg := range strings.SplitSeq(u.path, "/") {
+		seg, _, _ = strings.Cut(seg, ";") // some servers cut a parameter off a segment
+		if seg == "." || seg == ".." {
+			return "a dot segment"
+		}
+	}
+	for _, c := range u.path {
+		if c >= utf8.RuneSelf && strings.ContainsAny(norm.NFKC.String(string(c)), `./\`) {
+			return "a character that is a slash, backslash or dot in another form"
+		}
+	}
+	return ""
+}
+
+// queryNames gives the decoded names of a query's parameters.
+func queryNames(query string) (names []string, why string) {
+	if strings.Contains(query, ";") {
+		return nil, "a semicolon, which some servers take for an ampersand, in the query"
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(pair, "=")
+		name, _ = percent.Decode(strings.ReplaceAll(name, "+", " "))
+		if !utf8.ValidString(name) {
+			return nil, "a query parameter's name that is not UTF-8"
+		}
+		names = append(names, name)
+	}
+	return names, ""
+}
