@@ -1,11 +1,9 @@
 package settings
 
 import (
-	"maps"
 	"net"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -311,37 +309,4 @@ func (r *reader) allowedHosts(p at, s *Settings) {
 func (r *reader) metrics(p at, s *Settings) {
 	r.object(p, field{name: "listen", needed: true, read: func(p at) { s.Metrics, _ = r.address(p) }})
 	r.notBuilt(p, "metrics are")
-}
-
-// Inherited are the variables of the guard's own environment that a server gets
-// besides its own: what programs need to run at all, and no more.
-var inherited = []string{"PATH", "HOME", "LANG", "TZ", "TMPDIR"}
-
-// Environment is the whole environment of the server's process, as NAME=value:
-// of the guard's own, asked for with lookup, a few names that are no secret, and
-// the settings' own. credential reads a credential's file. The error names the
-// variable and never its value.
-func (s *Server) Environment(lookup func(string) (string, bool), credential func(path string) (Credential, error)) ([]string, error) {
-	vars := make(map[string]string, len(inherited)+len(s.Env))
-	for _, name := range inherited {
-		if v, ok := lookup(name); ok {
-			vars[name] = v
-		}
-	}
-	for _, e := range s.Env {
-		if e.File == "" {
-			vars[e.Name] = e.Value
-			continue
-		}
-		c, err := credential(e.File)
-		if err != nil {
-			return nil, &CredentialError{Name: e.Name, File: e.File, Err: err}
-		}
-		vars[e.Name] = c.Reveal()
-	}
-	out := make([]string, 0, len(vars))
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		out = append(out, name+"="+vars[name])
-	}
-	return out, nil
 }

@@ -3,9 +3,9 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"countersign/internal/glob"
 	"countersign/internal/ijson"
 )
 
@@ -27,7 +27,7 @@ type Tool struct {
 	Glob   bool
 	Action string
 	Amount *Amount
-	match  func(string) bool
+	Match  func(tool string) bool // of a sound glob, else nil
 	offset int
 }
 
@@ -54,7 +54,7 @@ func (t *Tools) Find(name string) (*Tool, error) {
 	var found *Tool
 	for i := range t.globs {
 		g := &t.globs[i]
-		if !g.match(name) {
+		if !g.Match(name) {
 			continue
 		}
 		if found != nil {
@@ -73,7 +73,7 @@ func (r *reader) tools(p at) Tools {
 	var entries []Tool
 	r.named(p, 1, maxTools, func(name ijson.Value, p at) {
 		e := Tool{Name: name.Text(), offset: name.Start()}
-		e.Glob, e.match = r.toolName(name, p.ptr)
+		e.Glob, e.Match = r.toolName(name, p.ptr)
 		r.object(p,
 			field{name: "action", needed: true, read: func(p at) { e.Action, _ = r.action(p) }},
 			field{name: "amount", read: func(p at) { e.Amount = r.amount(p) }})
@@ -81,7 +81,7 @@ func (r *reader) tools(p at) Tools {
 	})
 	for i := range entries {
 		e := &entries[i]
-		if e.match != nil {
+		if e.Match != nil {
 			t.globs = append(t.globs, *e)
 		} else if !e.Glob {
 			t.names[e.Name] = e
@@ -173,80 +173,11 @@ func namesMajorUnit(unit string) bool {
 	return true
 }
 
-// The ways an amount cannot be had. None of them holds the argument's value.
-var (
-	ErrNoAmount    = errors.New("the amount is missing")
-	ErrAmountKind  = errors.New("the amount is not a number")
-	ErrAmountText  = errors.New("the amount is not decimal text")
-	ErrAmountRange = errors.New("the amount is negative or too large")
-	ErrAmountParts = errors.New("the amount is not whole in its unit")
-)
-
-// maxAmount is the largest amount of the record format.
-const maxAmount = 1<<53 - 1
-
-// Of is a call's amount in its unit, worked out exactly in decimal digits. The
-// errors are the ones above.
-func (a *Amount) Of(arguments ijson.Value) (int64, error) {
-	v, err := arguments.Pointer(a.Arg)
-	if err != nil || !v.Exists() {
-		return 0, ErrNoAmount
+// compileGlob makes a glob of tool names a function.
+func compileGlob(pattern string) (func(string) bool, error) {
+	g, err := glob.Compile(pattern, glob.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("not a sound glob: %w", err)
 	}
-	if a.Text {
-		s := v.Text()
-		if v.Kind() != ijson.String || !decimalText(s) {
-			return 0, ErrAmountText
-		}
-		return scaled(s, a.Scale)
-	}
-	if v.Kind() != ijson.Number {
-		return 0, ErrAmountKind
-	}
-	return scaled(string(v.Raw()), a.Scale)
-}
-
-// decimalText says whether s is digits with at most one point between digits, as
-// JSON spells a number, but without an exponent.
-func decimalText(s string) bool {
-	whole, part, point := strings.Cut(strings.TrimPrefix(s, "-"), ".")
-	digits := func(s string) bool {
-		return s != "" && strings.Trim(s, "0123456789") == ""
-	}
-	return digits(whole) && (!point || digits(part)) && (whole == "0" || whole[0] != '0') && len(s) <= 64
-}
-
-// scaled is the JSON number text times ten to the power of scale.
-func scaled(text string, scale int) (int64, error) {
-	mantissa, exponent := text, "0"
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		mantissa, exponent = text[:i], text[i+1:]
-	}
-	digits, negative := strings.CutPrefix(mantissa, "-")
-	whole, part, _ := strings.Cut(digits, ".")
-	digits = strings.TrimLeft(whole+part, "0")
-	if digits == "" {
-		return 0, nil // also -0, which is no less than nothing
-	}
-	power, err := strconv.Atoi(exponent)
-	if err != nil || negative {
-		return 0, ErrAmountRange
-	}
-	trimmed := strings.TrimRight(digits, "0")
-	power += scale - len(part) + len(digits) - len(trimmed)
-	if power < 0 {
-		return 0, ErrAmountParts
-	}
-	if len(trimmed)+power > 16 { // the digits of maxAmount
-		return 0, ErrAmountRange
-	}
-	n, err := strconv.ParseInt(trimmed+strings.Repeat("0", power), 10, 64)
-	if err != nil || n > maxAmount {
-		return 0, ErrAmountRange
-	}
-	return n, nil
-}
-
-// compileGlob refuses every glob until the judge of globs has landed.
-func compileGlob(string) (func(string) bool, error) {
-	return nil, errors.New("globs of tool names are not built into this version: write each tool's name")
+	return g.Match, nil
 }
