@@ -14,9 +14,9 @@ type Code struct {
 // the other: a require, or the inside of a not in a refuse.
 func Codes() []Code {
 	return []Code{
-		{Name: "never-applies", Means: "the rule's when holds on no call"},
+		{Name: "never-applies", Means: "the rule's when holds on no call, or an entry of tools is a glob spelt for a request such as resources/read, for which only its exact name stands"},
 		{Name: "never-refuses", Means: "the rule's refuse holds on no call, or its require holds on every call it can be judged on"},
-		{Name: "covered", Means: "whatever this rule refuses, another rule of the file refuses too: it is for the same tools or more, applies wherever this one does, and its condition follows"},
+		{Name: "covered", Means: "whatever this rule refuses, another rule of the file, of the same mode, refuses too: it is for the same tools or more, applies wherever this one does, and its condition follows"},
 		{Name: "absent-passes", Means: "in a permitting place a not stands round a some or every, so that a call without such a value passes, and no present test stands beside the not or in the rule's when"},
 		{Name: "default-passes", Means: "the schema's default of an argument would match a refuse or when that finds the argument absent", Tools: true},
 		{Name: "fold-widens", Means: "fold makes a permitting test let more through"},
@@ -39,7 +39,7 @@ func Codes() []Code {
 		{Name: "unlooked-argument", Means: "an argument like a path, a URL or a command that no rule looks at", Tools: true},
 		{Name: "resources-open", Means: "the server offers resources and path rules exist, but none names resources/read", Tools: true},
 		{Name: "list-as-text", Means: "a text that is compared is spelt like a list of the file, @name, where only a text may stand"},
-		{Name: "always-refuses", Means: "the rule's require holds on no call, or its refuse on every call it can be judged on"},
+		{Name: "always-refuses", Means: "the rule's require holds on no call"},
 	}
 }
 

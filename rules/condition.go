@@ -40,6 +40,8 @@ type Test struct {
 	Select Selection
 	Fold   bool    // compare under compatibility caseless matching (section 3)
 	Checks []Check // one for each member that is a test, in the order of the file; 1 or more
+
+	foldAt, namedAt int // byte offsets of the two members
 }
 
 // SelectKind says how a selection's values are taken together.

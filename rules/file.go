@@ -133,7 +133,7 @@ type Rule struct {
 	Pointer string // of the rule in the file: /rules/3
 	Offset  int    // byte offset of the rule's first byte
 
-	idAt int // byte offset of the id
+	idAt, toolsAt int // byte offsets of the two members
 }
 
 // Condition is the rule's own condition, whichever of the two it is.

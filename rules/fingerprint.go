@@ -17,7 +17,7 @@ func (r *reader) fingerprint(f *File, root ijson.Value) {
 	form := ijson.AppendCanonical(make([]byte, 0, len(f.Source)), root)
 	other, err := jcs.Transform(f.Source)
 	if err != nil || !bytes.Equal(form, other) {
-		r.faultAt(0, "", "two writers of the canonical form (RFC 8785) differ on this file, so it has no fingerprint to rely on")
+		r.FaultAt(0, "", "two writers of the canonical form (RFC 8785) differ on this file, so it has no fingerprint to rely on")
 		return
 	}
 	sum := sha256.Sum256(form)

@@ -20,22 +20,22 @@ const (
 //
 // The file need only be strict JSON, so that a faulty one can be laid out too.
 func Format(path string, src []byte) ([]byte, Problems) {
-	r := &reader{}
+	r := newReader()
 	doc := r.parse(src)
-	if doc == nil || len(r.problems) > 0 {
-		return nil, settle(path, src, r.problems, r.dropped)
+	if doc == nil || len(r.Problems) > 0 {
+		return nil, r.Settle(path, src)
 	}
 	var p printer
 	p.value(doc.Root(), inFile, 0, 0)
 	p.out = append(p.out, '\n')
 	if len(p.out) > MaxBytes {
-		r.faultAt(0, "", "laid out the file has %d bytes, expected at most %d; it stays as it is", len(p.out), MaxBytes)
-		return nil, settle(path, src, r.problems, 0)
+		r.FaultAt(0, "", "laid out the file has %d bytes, expected at most %d; it stays as it is", len(p.out), MaxBytes)
+		return nil, r.Settle(path, src)
 	}
 	same, err := ijson.Canonical(p.out, ijson.Options{Depth: MaxDepth})
 	if err != nil || !bytes.Equal(same, ijson.AppendCanonical(nil, doc.Root())) {
-		r.faultAt(0, "", "laying the file out would change its fingerprint; it stays as it is")
-		return nil, settle(path, src, r.problems, 0)
+		r.FaultAt(0, "", "laying the file out would change its fingerprint; it stays as it is")
+		return nil, r.Settle(path, src)
 	}
 	return p.out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 // frame is one list or object around a place in a text.
@@ -70,7 +71,7 @@ func locate(src []byte, offset int) (pointer string, repeated bool) {
 		case !f.object:
 			b.WriteString("/" + strconv.Itoa(f.index))
 		case !f.wantKey:
-			b.WriteString("/" + escapePointer(f.name))
+			b.WriteString("/" + problem.EscapePointer(f.name))
 		}
 	}
 	return b.String(), repeated
@@ -134,9 +135,4 @@ scan:
 		}
 	}
 	return out
-}
-
-// escapePointer spells a member name as a segment of a JSON pointer (RFC 6901).
-func escapePointer(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

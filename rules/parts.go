@@ -21,6 +21,6 @@ func (r *reader) built(p place, part, name string) bool {
 	if !slices.Contains(notBuilt, part) {
 		return true
 	}
-	r.fault(p, "%s is not in this version", name)
+	r.Fault(p, "%s is not in this version", name)
 	return false
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+
+	"countersign/internal/problem"
 )
 
 // Bounds of patterns. RE2 runs in time linear in the text times the size of its
@@ -88,7 +90,7 @@ func patternFault(err error) string {
 	case syntax.ErrLarge:
 		hint = "; write it shorter or split it into several tests"
 	}
-	return fmt.Sprintf("a pattern RE2 does not take: %s at %s%s", e.Code, quoted(e.Expr), hint)
+	return fmt.Sprintf("a pattern RE2 does not take: %s at %s%s", e.Code, problem.Quoted(e.Expr), hint)
 }
 
 // exercise runs a compiled pattern once over a few texts, so that whatever it

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"countersign/internal/problem"
 )
 
 // maxSegments is the most segments of a pointer: no call is nested deeper than
@@ -19,7 +21,7 @@ func parsePointer(text string) (Pointer, error) {
 		return p, nil
 	}
 	if text[0] != '/' {
-		return p, fmt.Errorf("a pointer begins with a slash or is empty, did you mean %s?", quoted("/"+text))
+		return p, fmt.Errorf("a pointer begins with a slash or is empty, did you mean %s?", problem.Quoted("/"+text))
 	}
 	parts := strings.Split(text[1:], "/")
 	if len(parts) > maxSegments {

@@ -3,10 +3,9 @@ package rules
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
-	"countersign/internal/glob"
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 // Read reads one rules file, in the strict way of section 7 of the content
@@ -14,21 +13,16 @@ import (
 // what is wrong is told at once, sorted by place and at most MaxProblems (a last
 // one says how many more). The File keeps src, which must not change afterwards.
 func Read(path string, src []byte) (*File, Problems) {
-	r := &reader{
-		lists:    map[string]*namedList{},
-		globSets: map[string]*glob.Set{},
-		judges:   map[string]Judge{},
-		patterns: map[string]*regexp.Regexp{},
-	}
+	r := newReader()
 	f := &File{Path: path, Source: src}
 	if doc := r.parse(src); doc != nil {
-		r.readFile(f, place{v: doc.Root()})
-		if len(r.problems) == 0 {
+		r.readFile(f, place{Value: doc.Root()})
+		if len(r.Problems) == 0 {
 			r.fingerprint(f, doc.Root())
 		}
 	}
-	if len(r.problems) > 0 {
-		return nil, settle(path, src, r.problems, r.dropped)
+	if len(r.Problems) > 0 {
+		return nil, r.Settle(path, src)
 	}
 	f.warn(r)
 	return f, nil
@@ -64,7 +58,7 @@ func ReadSet(files []Source) (*Set, Problems) {
 			clash = append(clash, Problem{Offset: rule.idAt, Pointer: rule.Pointer + "/id",
 				Msg: fmt.Sprintf("the rule id %q is already in %s; rules of one set need ids of their own", rule.ID, first.Path)})
 		}
-		all = append(all, settle(f.Path, src.Data, clash, 0)...)
+		all = append(all, problem.Settle(f.Path, src.Data, clash, 0)...)
 		set.Files = append(set.Files, f)
 	}
 	if len(all) > 0 {
@@ -81,11 +75,11 @@ const maxRepeats = MaxProblems
 // reported and left out. Nil where there is nothing to read on.
 func (r *reader) parse(src []byte) *ijson.Doc {
 	if len(src) > MaxBytes {
-		r.faultAt(0, "", "a file of %d bytes, expected at most %d", len(src), MaxBytes)
+		r.FaultAt(0, "", "a file of %d bytes, expected at most %d", len(src), MaxBytes)
 		return nil
 	}
 	if len(trimSpace(src)) == 0 {
-		r.faultAt(0, "", "an empty file, expected an object of the format %q", Version)
+		r.FaultAt(0, "", "an empty file, expected an object of the format %q", Version)
 		return nil
 	}
 	text := src
@@ -96,15 +90,15 @@ func (r *reader) parse(src []byte) *ijson.Doc {
 		}
 		var e *ijson.Error
 		if !errors.As(err, &e) {
-			r.faultAt(0, "", "%v", err)
+			r.FaultAt(0, "", "%v", err)
 			return nil
 		}
 		ptr, repeated := locate(text, e.Offset)
 		if !repeated {
-			r.faultAt(e.Offset, ptr, "no strict JSON: %s", e.Msg)
+			r.FaultAt(e.Offset, ptr, "no strict JSON: %s", e.Msg)
 			return nil
 		}
-		r.faultAt(e.Offset, ptr, "a repeated member: it stands in this object before, expected once")
+		r.FaultAt(e.Offset, ptr, "a repeated member: it stands in this object before, expected once")
 		text = withoutMember(text, e.Offset)
 	}
 	return nil
@@ -120,40 +114,40 @@ func trimSpace(s []byte) []byte {
 var fileMembers = []string{"format", "name", "about", "lists", "limits", "rules"}
 
 func (r *reader) readFile(f *File, p place) {
-	if f.Limits = DefaultLimits(); !r.object(p, "the file", fileMembers, "format", "name", "rules") {
+	if f.Limits = DefaultLimits(); !r.Object(p, "the file", fileMembers, "format", "name", "rules") {
 		return
 	}
-	if m := p.member("format"); m.v.Exists() && !m.v.Is(Version) {
-		got := kindOf(m.v)
-		if m.v.Kind() == ijson.String {
-			got = quoted(m.v.Text())
+	if m := p.Member("format"); m.Value.Exists() && !m.Value.Is(Version) {
+		got := problem.KindOf(m.Value)
+		if m.Value.Kind() == ijson.String {
+			got = problem.Quoted(m.Value.Text())
 		}
-		r.fault(m, "expected %q, the one format this version reads, got %s", Version, got)
+		r.Fault(m, "expected %q, the one format this version reads, got %s", Version, got)
 	}
-	if m := p.member("name"); m.v.Exists() {
-		f.Name, f.nameAt = r.name(m), m.v.Start()
+	if m := p.Member("name"); m.Value.Exists() {
+		f.Name, f.nameAt = r.name(m), m.Value.Start()
 	}
-	if m := p.member("about"); m.v.Exists() {
-		f.About, _ = r.text(m, MaxAbout)
+	if m := p.Member("about"); m.Value.Exists() {
+		f.About, _ = r.Text(m, MaxAbout)
 	}
-	if m := p.member("lists"); m.v.Exists() {
+	if m := p.Member("lists"); m.Value.Exists() {
 		f.Lists = r.readLists(m)
 	}
-	if m := p.member("limits"); m.v.Exists() {
+	if m := p.Member("limits"); m.Value.Exists() {
 		f.Limits = r.readLimits(m)
 	}
-	if m := p.member("rules"); m.v.Exists() && r.list(m, "rules", MaxRules) {
+	if m := p.Member("rules"); m.Value.Exists() && r.List(m, "rules", MaxRules) {
 		ids := map[string]string{}
 		i := 0
-		for v := range m.v.Elements() {
-			rule := r.readRule(m.element(v, i))
+		for v := range m.Value.Elements() {
+			rule := r.readRule(m.Element(v, i))
 			i++
 			if rule == nil {
 				continue
 			}
 			f.Rules = append(f.Rules, rule)
 			if first, ok := ids[rule.ID]; ok && rule.ID != "" {
-				r.faultAt(rule.idAt, rule.Pointer+"/id", "the rule id %q is already that of %s, expected one of its own", rule.ID, first)
+				r.FaultAt(rule.idAt, rule.Pointer+"/id", "the rule id %q is already that of %s, expected one of its own", rule.ID, first)
 				continue
 			}
 			ids[rule.ID] = rule.Pointer
@@ -162,21 +156,21 @@ func (r *reader) readFile(f *File, p place) {
 }
 
 func (r *reader) readLists(p place) map[string]*List {
-	if p.v.Kind() != ijson.Object {
-		r.fault(p, "expected lists as an object, got %s", kindOf(p.v))
+	if p.Value.Kind() != ijson.Object {
+		r.Fault(p, "expected lists as an object, got %s", problem.KindOf(p.Value))
 		return nil
 	}
 	lists := map[string]*List{}
-	for n, v := range p.v.Members() {
-		at := place{v, p.ptr + "/" + escapePointer(cut(n.Text()))}
+	for n, v := range p.Value.Members() {
+		at := p.Member(n.Text())
 		name := n.Text()
 		if !isName(name) {
-			r.faultAt(n.Start(), at.ptr, "%s is no name of a list, expected %s", quoted(name), nameForm)
+			r.FaultAt(n.Start(), at.Pointer, "%s is no name of a list, expected %s", problem.Quoted(name), nameForm)
 		}
-		l := &namedList{at: at, List: List{Name: name, Pointer: at.ptr, Offset: v.Start()}}
+		l := &namedList{at: at, List: List{Name: name, Pointer: at.Pointer, Offset: v.Start()}}
 		// Also a faulty list is known by its name, so that its uses are no faults.
 		r.lists[name] = l
-		if !r.list(at, "texts or numbers", MaxEntries) {
+		if !r.List(at, "texts or numbers", MaxEntries) {
 			continue
 		}
 		texts, seen, i := true, map[Scalar]int{}, 0
@@ -184,8 +178,8 @@ func (r *reader) readLists(p place) map[string]*List {
 			s, ok := scalar(e)
 			switch {
 			case !ok || s.Type != TypeString && s.Type != TypeNumber:
-				r.fault(at.element(e, i), "expected a text or a number, got %s", kindOf(e))
-			case r.once(seen, s, at.element(e, i), i):
+				r.Fault(at.Element(e, i), "expected a text or a number, got %s", problem.KindOf(e))
+			case r.once(seen, s, at.Element(e, i), i):
 				l.Values = append(l.Values, s)
 			}
 			texts = texts && s.Type == TypeString
@@ -222,12 +216,12 @@ func (r *reader) readLimits(p place) Limits {
 	for _, m := range limits {
 		known = append(known, m.name)
 	}
-	if !r.object(p, "limits", known) {
+	if !r.Object(p, "limits", known) {
 		return l
 	}
 	for _, m := range limits {
-		if at := p.member(m.name); at.v.Exists() {
-			if n, ok := r.whole(at, 1, int64(*m.of(&most))); ok {
+		if at := p.Member(m.name); at.Value.Exists() {
+			if n, ok := r.Whole(at, 1, int64(*m.of(&most))); ok {
 				*m.of(&l) = int(n)
 			}
 		}

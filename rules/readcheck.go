@@ -2,29 +2,31 @@ package rules
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 // check reads the operand of one test.
 func (r *reader) check(c *Check, p place) {
 	switch c.Kind {
 	case Present:
-		c.Present, _ = r.bool(p)
+		c.Present, _ = r.Bool(p)
 	case OfType:
 		r.types(c, p)
 	case Is:
-		s, ok := scalar(p.v)
+		s, ok := scalar(p.Value)
 		if !ok {
 			hint := ""
-			if p.v.Kind() == ijson.Array {
+			if p.Value.Kind() == ijson.Array {
 				hint = "; for one of several write oneOf"
 			}
-			r.fault(p, "expected a text, a number, true, false or null, got %s%s", kindOf(p.v), hint)
+			r.Fault(p, "expected a text, a number, true, false or null, got %s%s", problem.KindOf(p.Value), hint)
 			return
 		}
 		c.Values = []Scalar{s}
@@ -42,11 +44,11 @@ func (r *reader) check(c *Check, p place) {
 	case Length:
 		r.length(c, p)
 	case Above, AtLeast, Below, AtMost:
-		if p.v.Kind() != ijson.Number {
-			r.fault(p, "expected a number, got %s", kindOf(p.v))
+		if c.Number = math.NaN(); p.Value.Kind() != ijson.Number {
+			r.Fault(p, "expected a number, got %s", problem.KindOf(p.Value))
 			return
 		}
-		s, _ := scalar(p.v)
+		s, _ := scalar(p.Value)
 		c.Number = s.Number
 	case OnlyMembers, HasMembers:
 		r.memberNames(c, p)
@@ -69,25 +71,25 @@ func (r *reader) together(p place, t *Test) {
 		return slices.ContainsFunc(t.Checks, func(c Check) bool { return slices.Contains(kinds, c.Kind) })
 	}
 	if has(Present) {
-		at := p.member("present")
+		at := p.Member("present")
 		if k := t.Select.Kind; k != Arg && k != "" {
-			r.fault(at, "present beside %q, expected it beside \"arg\"", k)
+			r.Fault(at, "present beside %q, expected it beside \"arg\"", k)
 		}
 		if len(t.Checks) > 1 || t.Fold {
-			r.fault(at, "present beside other tests, expected it alone; put the others into a condition of their own")
+			r.Fault(at, "present beside other tests, expected it alone; put the others into a condition of their own")
 		}
 	}
 	if t.Fold {
-		at := p.member("fold")
+		at := p.Member("fold")
 		switch {
 		case has(Matches, Finds):
-			r.fault(at, "fold beside matches or finds, expected (?i) at the start of the pattern")
+			r.Fault(at, "fold beside matches or finds, expected (?i) at the start of the pattern")
 		case !has(Is, OneOf, Contains, StartsWith, EndsWith, Like, OnlyMembers, HasMembers, Present) && t.Select.Named == nil:
-			r.fault(at, "fold with nothing to fold, expected it beside is, oneOf, contains, startsWith, endsWith, like, onlyMembers, hasMembers or named")
+			r.Fault(at, "fold with nothing to fold, expected it beside is, oneOf, contains, startsWith, endsWith, like, onlyMembers, hasMembers or named")
 		}
 	}
 	if t.Select.Kind == Argv && slices.ContainsFunc(t.Checks, func(c Check) bool { return c.Kind != Command }) {
-		r.fault(p.member("argv"), "argv beside another test than command, expected command alone")
+		r.Fault(p.Member("argv"), "argv beside another test than command, expected command alone")
 	}
 }
 
@@ -98,10 +100,16 @@ func (r *reader) bounds(p place, t *Test) {
 		c := &t.Checks[i]
 		switch c.Kind {
 		case Above, AtLeast:
+			if math.IsNaN(c.Number) { // reported already
+				return
+			}
 			if low == nil || c.Number > low.Number || c.Number == low.Number && c.Kind == Above {
 				low = c
 			}
 		case Below, AtMost:
+			if math.IsNaN(c.Number) {
+				return
+			}
 			if high == nil || c.Number < high.Number || c.Number == high.Number && c.Kind == Below {
 				high = c
 			}
@@ -119,7 +127,7 @@ func (r *reader) bounds(p place, t *Test) {
 		second = low
 	}
 	name := string(second.Kind)
-	r.fault(p.member(name), "%s %s and %s %s: no number is both; expected the upper bound over the lower",
+	r.Fault(p.Member(name), "%s %s and %s %s: no number is both; expected the upper bound over the lower",
 		low.Kind, number(low.Number), high.Kind, number(high.Number))
 }
 
@@ -130,13 +138,13 @@ func (r *reader) types(c *Check, p place) {
 	known := []string{"string", "number", "integer", "boolean", "null", "object", "array"}
 	one := func(at place, s string, prefix string) {
 		if !slices.Contains(known, s) {
-			r.fault(at, "%s%s is no type, %s", prefix, quoted(s), instead(s, known))
+			r.Fault(at, "%s%s is no type, %s", prefix, problem.Quoted(s), problem.Instead(s, known))
 			return
 		}
 		c.Types = append(c.Types, Type(s))
 	}
-	if p.v.Kind() == ijson.String && !isReference(p.v) {
-		one(p, p.v.Text(), "")
+	if p.Value.Kind() == ijson.String && !isReference(p.Value) {
+		one(p, p.Value.Text(), "")
 		return
 	}
 	o := r.texts(p, "types")
@@ -148,27 +156,27 @@ func (r *reader) types(c *Check, p place) {
 }
 
 func (r *reader) oneOf(c *Check, p place) {
-	if p.v.Kind() == ijson.String {
+	if p.Value.Kind() == ijson.String {
 		l, named, ok := r.reference(p)
 		if !named {
-			r.fault(p, `expected a list or "@name" of one, got a text; for one value write is`)
+			r.Fault(p, `expected a list or "@name" of one, got a text; for one value write is`)
 		}
 		if ok {
 			c.Values, c.List = l.Values, l.Name
 		}
 		return
 	}
-	if !r.list(p, "values", MaxEntries) {
+	if !r.List(p, "values", MaxEntries) {
 		return
 	}
 	seen := map[Scalar]int{}
-	c.Values = make([]Scalar, 0, p.v.Len())
+	c.Values = make([]Scalar, 0, p.Value.Len())
 	i := 0
-	for v := range p.v.Elements() {
-		at := p.element(v, i)
+	for v := range p.Value.Elements() {
+		at := p.Element(v, i)
 		s, ok := scalar(v)
 		if !ok {
-			r.fault(at, "expected a text, a number, true, false or null, got %s", kindOf(v))
+			r.Fault(at, "expected a text, a number, true, false or null, got %s", problem.KindOf(v))
 		} else if r.once(seen, s, at, i) {
 			c.Values = append(c.Values, s)
 		}
@@ -189,11 +197,11 @@ func (o operand) place(i int) (at place, prefix string) {
 	switch {
 	case o.list != "":
 		return o.at, fmt.Sprintf("entry %d of @%s: ", i+1, o.list)
-	case o.at.v.Kind() == ijson.Array:
+	case o.at.Value.Kind() == ijson.Array:
 		k := 0
-		for v := range o.at.v.Elements() {
+		for v := range o.at.Value.Elements() {
 			if k == o.kept[i] {
-				return o.at.element(v, k), ""
+				return o.at.Element(v, k), ""
 			}
 			k++
 		}
@@ -208,32 +216,32 @@ func isReference(v ijson.Value) bool {
 // texts reads one text or a list of them, none empty, none twice.
 func (r *reader) texts(p place, of string) operand {
 	o := operand{at: p}
-	switch p.v.Kind() {
+	switch p.Value.Kind() {
 	case ijson.String:
 		l, named, ok := r.reference(p)
 		switch {
 		case ok:
 			o.list = l.Name
 			o.texts = r.listTexts(l, p, of)
-		case !named && p.v.Text() == "":
-			r.fault(p, "an empty text, expected %s that say something", of)
+		case !named && p.Value.Text() == "":
+			r.Fault(p, "an empty text, expected %s that say something", of)
 		case !named:
-			o.texts = []string{p.v.Text()}
+			o.texts = []string{p.Value.Text()}
 		}
 	case ijson.Array:
-		if !r.size(p, of, MaxEntries) {
+		if !r.List(p, of, MaxEntries) {
 			return o
 		}
 		seen := map[Scalar]int{}
 		i := 0
-		for v := range p.v.Elements() {
-			if s, ok := r.entry(p.element(v, i), "a text", seen, i); ok {
+		for v := range p.Value.Elements() {
+			if s, ok := r.entry(p.Element(v, i), "a text", seen, i); ok {
 				o.texts, o.kept = append(o.texts, s), append(o.kept, i)
 			}
 			i++
 		}
 	default:
-		r.fault(p, `expected a text, a list of %s or "@name" of one, got %s`, of, kindOf(p.v))
+		r.Fault(p, `expected a text, a list of %s or "@name" of one, got %s`, of, problem.KindOf(p.Value))
 	}
 	return o
 }
@@ -242,11 +250,11 @@ func (r *reader) texts(p place, of string) operand {
 func (r *reader) listTexts(l *namedList, p place, of string) []string {
 	for i, v := range l.Values {
 		if v.Type != TypeString {
-			r.fault(p, "entry %d of @%s is a number, expected %s", i+1, l.Name, of)
+			r.Fault(p, "entry %d of @%s is a number, expected %s", i+1, l.Name, of)
 			return nil
 		}
 		if v.Text == "" {
-			r.fault(p, "entry %d of @%s is an empty text, expected %s that say something", i+1, l.Name, of)
+			r.Fault(p, "entry %d of @%s is an empty text, expected %s that say something", i+1, l.Name, of)
 			return nil
 		}
 	}
@@ -254,17 +262,17 @@ func (r *reader) listTexts(l *namedList, p place, of string) []string {
 }
 
 func (r *reader) pattern(c *Check, p place) {
-	if p.v.Kind() != ijson.String {
+	if p.Value.Kind() != ijson.String {
 		hint := ""
-		if p.v.Kind() == ijson.Array {
+		if p.Value.Kind() == ijson.Array {
 			hint = "; join several with |"
 		}
-		r.fault(p, "expected one pattern as a text, got %s%s", kindOf(p.v), hint)
+		r.Fault(p, "expected one pattern as a text, got %s%s", problem.KindOf(p.Value), hint)
 		return
 	}
-	c.Pattern = p.v.Text()
+	c.Pattern = p.Value.Text()
 	if c.Pattern == "" {
-		r.fault(p, "an empty pattern")
+		r.Fault(p, "an empty pattern")
 		return
 	}
 	key := string(c.Kind) + " " + c.Pattern
@@ -274,11 +282,11 @@ func (r *reader) pattern(c *Check, p place) {
 	}
 	size, err := programSize(c.Pattern, maxPatternProgram)
 	if err != nil {
-		r.fault(p, "%s", patternFault(err))
+		r.Fault(p, "%s", patternFault(err))
 		return
 	}
 	if r.program += size; size > maxPatternProgram || r.program > maxPatternsTotal {
-		r.fault(p, "a pattern that compiles to over %d steps, or all of the file to over %d; expected smaller counts", maxPatternProgram, maxPatternsTotal)
+		r.Fault(p, "a pattern that compiles to over %d steps, or all of the file to over %d; expected smaller counts", maxPatternProgram, maxPatternsTotal)
 		return
 	}
 	compile := regexp.Compile
@@ -287,7 +295,7 @@ func (r *reader) pattern(c *Check, p place) {
 	}
 	re, err := compile(c.Pattern)
 	if err != nil {
-		r.fault(p, "%s", patternFault(err))
+		r.Fault(p, "%s", patternFault(err))
 		return
 	}
 	exercise(re)
@@ -296,40 +304,40 @@ func (r *reader) pattern(c *Check, p place) {
 
 func (r *reader) length(c *Check, p place) {
 	c.Bounds = Bounds{Min: 0, Max: -1}
-	if !r.object(p, "length", []string{"atLeast", "atMost"}) {
+	if !r.Object(p, "length", []string{"atLeast", "atMost"}) {
 		return
 	}
-	low, high := p.member("atLeast"), p.member("atMost")
-	if !low.v.Exists() && !high.v.Exists() {
-		if p.v.Len() == 0 {
-			r.fault(p, `length without a bound, expected "atLeast", "atMost" or both`)
+	low, high := p.Member("atLeast"), p.Member("atMost")
+	if !low.Value.Exists() && !high.Value.Exists() {
+		if p.Value.Len() == 0 {
+			r.Fault(p, `length without a bound, expected "atLeast", "atMost" or both`)
 		}
 		return
 	}
 	const most = 1<<53 - 1
 	sound := true
-	if low.v.Exists() {
-		c.Bounds.Min, sound = r.whole(low, 0, most)
+	if low.Value.Exists() {
+		c.Bounds.Min, sound = r.Whole(low, 0, most)
 	}
-	if high.v.Exists() {
-		max, ok := r.whole(high, 0, most)
+	if high.Value.Exists() {
+		max, ok := r.Whole(high, 0, most)
 		c.Bounds.Max = max
 		if sound && ok && max < c.Bounds.Min {
 			second := high
-			if low.v.Start() > high.v.Start() {
+			if low.Value.Start() > high.Value.Start() {
 				second = low
 			}
-			r.fault(second, "atLeast %d and atMost %d: no length is both; expected the upper bound over the lower", c.Bounds.Min, max)
+			r.Fault(second, "atLeast %d and atMost %d: no length is both; expected the upper bound over the lower", c.Bounds.Min, max)
 		}
 	}
 }
 
 func (r *reader) memberNames(c *Check, p place) {
-	if p.v.Kind() == ijson.String && !isReference(p.v) {
-		r.fault(p, `expected a list of member names or "@name" of one, got a text; write [%s]`, quoted(p.v.Text()))
+	if p.Value.Kind() == ijson.String && !isReference(p.Value) {
+		r.Fault(p, `expected a list of member names or "@name" of one, got a text; write [%s]`, problem.Quoted(p.Value.Text()))
 		return
 	}
-	if p.v.Kind() == ijson.Array {
+	if p.Value.Kind() == ijson.Array {
 		c.Names = r.named(p)
 		return
 	}
@@ -341,7 +349,7 @@ func (r *reader) memberNames(c *Check, p place) {
 	for i, s := range o.texts {
 		if !soundName(s) {
 			at, prefix := o.place(i)
-			r.fault(at, "%s%v", prefix, errNoSuchName)
+			r.Fault(at, "%s%v", prefix, errNoSuchName)
 		}
 	}
 	c.Names = o.texts
@@ -352,7 +360,7 @@ func (r *reader) jsonCondition(c *Check, p place) {
 		return
 	}
 	if r.jsonIn == MaxJSONNested {
-		r.fault(p, "a json test inside %d others, expected at most %d, one inside the other", r.jsonIn, MaxJSONNested)
+		r.Fault(p, "a json test inside %d others, expected at most %d, one inside the other", r.jsonIn, MaxJSONNested)
 		return
 	}
 	r.jsonIn++

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 var (
@@ -22,54 +23,52 @@ var (
 // condition reads a condition. It never returns nil, so that reading goes on
 // after a fault.
 func (r *reader) condition(p place) *Condition {
-	c := &Condition{Pointer: p.ptr, Offset: p.v.Start()}
-	faults := r.told()
-	if !r.object(p, "a condition", conditionMembers) {
+	c := &Condition{Pointer: p.Pointer, Offset: p.Value.Start()}
+	if !r.Object(p, "a condition", conditionMembers) {
 		return c
 	}
-	form, selection, check := "", "", ""
-	for n := range p.v.Members() {
+	form, selection, check, unknown := "", "", "", false
+	for n := range p.Value.Members() {
 		name := n.Text()
 		switch {
 		case slices.Contains(formNames, name):
 			if form != "" {
-				r.fault(p.member(name), "%q beside %q, expected one of them in a condition; put both into an \"all\" or an \"any\"", name, form)
+				r.Fault(p.Member(name), "%q beside %q, expected one of them in a condition; put both into an \"all\" or an \"any\"", name, form)
 				continue
 			}
 			form = name
 		case slices.Contains(selectionNames, name):
 			if selection != "" {
-				r.fault(p.member(name), "%q beside %q, expected one selection in a test", name, selection)
+				r.Fault(p.Member(name), "%q beside %q, expected one selection in a test", name, selection)
 				continue
 			}
 			selection = name
 		case slices.Contains(checkNames, name) && check == "":
 			check = name
+		default:
+			unknown = unknown || !slices.Contains(conditionMembers, name)
 		}
 	}
 	if form != "" {
-		for n := range p.v.Members() {
+		for n := range p.Value.Members() {
 			name := n.Text()
 			if slices.Contains(conditionMembers, name) && !slices.Contains(formNames, name) {
-				r.fault(p.member(name), "%q beside %q, expected it in a condition of its own", name, form)
+				r.Fault(p.Member(name), "%q beside %q, expected it in a condition of its own", name, form)
 			}
 		}
-		r.form(c, p.member(form), form)
+		r.form(c, p.Member(form), form)
 		return c
 	}
-	if selection == "" && r.told() == faults {
+	if selection == "" && !unknown {
 		if check == "" {
-			r.fault(p, "expected a condition: %s, or a test with %s", oneOfNames(formNames), oneOfNames(selectionNames))
+			r.Fault(p, "expected a condition: %s, or a test with %s", problem.OneOf(formNames), problem.OneOf(selectionNames))
 		} else {
-			r.fault(p, "a test without a selection, expected %s beside %q", oneOfNames(selectionNames), check)
+			r.Fault(p, "a test without a selection, expected %s beside %q", problem.OneOf(selectionNames), check)
 		}
 	}
-	c.Test = r.test(p, selection, r.told() > faults)
+	c.Test = r.test(p, selection, unknown)
 	return c
 }
-
-// told counts the faults so far.
-func (r *reader) told() int { return len(r.problems) + r.dropped }
 
 func (r *reader) form(c *Condition, p place, form string) {
 	switch form {
@@ -81,70 +80,69 @@ func (r *reader) form(c *Condition, p place, form string) {
 		c.Not = r.condition(p)
 	case "cel":
 		if r.jsonIn > 0 {
-			r.fault(p, "cel inside a json test, expected a condition without one")
+			r.Fault(p, "cel inside a json test, expected a condition without one")
 			return
 		}
 		if !r.built(p, "cel", "cel") {
 			return
 		}
-		if p.v.Kind() != ijson.String {
-			r.fault(p, "expected an expression as a text, got %s", kindOf(p.v))
+		if p.Value.Kind() != ijson.String {
+			r.Fault(p, "expected an expression as a text, got %s", problem.KindOf(p.Value))
 			return
 		}
-		if c.CEL = p.v.Text(); c.CEL == "" {
-			r.fault(p, "an empty expression")
+		if c.CEL = p.Value.Text(); c.CEL == "" {
+			r.Fault(p, "an empty expression")
 		}
 	}
 }
 
 func (r *reader) parts(p place) []*Condition {
-	if !r.list(p, "conditions", MaxParts) {
+	if !r.List(p, "conditions", MaxParts) {
 		return nil
 	}
-	parts := make([]*Condition, 0, p.v.Len())
+	parts := make([]*Condition, 0, p.Value.Len())
 	i := 0
-	for v := range p.v.Elements() {
-		parts = append(parts, r.condition(p.element(v, i)))
+	for v := range p.Value.Elements() {
+		parts = append(parts, r.condition(p.Element(v, i)))
 		i++
 	}
 	return parts
 }
 
-// test reads the members of a test. Faulty says that something of it was
-// reported already, so that what may follow from it is not.
-func (r *reader) test(p place, selection string, faulty bool) *Test {
+// test reads the members of a test. Unknown says that it has unknown ones, which
+// were reported: then that others are missing is not.
+func (r *reader) test(p place, selection string, unknown bool) *Test {
 	t := &Test{}
 	if selection != "" {
 		t.Select = r.selection(p, selection)
+		t.namedAt = p.Member("named").Value.Start()
 	}
-	if m := p.member("fold"); m.v.Exists() {
-		if m.v.Kind() != ijson.True {
-			r.fault(m, "expected true, got %s; without fold texts are compared exactly", kindOf(m.v))
+	if m := p.Member("fold"); m.Value.Exists() {
+		if m.Value.Kind() != ijson.True {
+			r.Fault(m, "expected true, got %s; without fold texts are compared exactly", problem.KindOf(m.Value))
 		}
-		t.Fold = true
+		t.Fold, t.foldAt = true, m.Value.Start()
 	}
-	before := r.told()
-	for n, v := range p.v.Members() {
+	for n, v := range p.Value.Members() {
 		name := n.Text()
 		if !slices.Contains(checkNames, name) {
 			continue
 		}
-		c := Check{Kind: CheckKind(name), Pointer: p.ptr + "/" + name, Offset: v.Start()}
-		r.check(&c, p.member(name))
+		c := Check{Kind: CheckKind(name), Pointer: p.Pointer + "/" + name, Offset: v.Start()}
+		r.check(&c, p.Member(name))
 		t.Checks = append(t.Checks, c)
 	}
-	if len(t.Checks) == 0 && selection != "" && !faulty {
-		r.fault(p, "a selection without a test, expected one of section 3 beside %q: \"present\", \"is\", \"contains\", \"path\" …", selection)
+	if len(t.Checks) == 0 && selection != "" && !unknown {
+		r.Fault(p, "a selection without a test, expected one of section 3 beside %q: \"present\", \"is\", \"contains\", \"path\" …", selection)
 	}
-	if r.together(p, t); r.told() == before {
-		r.bounds(p, t)
-	}
+	r.together(p, t)
+	r.bounds(p, t)
 	return t
 }
 
 func (r *reader) selection(p place, kind string) Selection {
 	s := Selection{Kind: SelectKind(kind)}
-	at := p.member(kind)
+	at := p.Member(kind)
 	if s.Kind == Argv {
 		if r.built(at, "argv", "the selection argv") {
 			s.Argv = r.argv(at)
@@ -152,51 +150,51 @@ func (r *reader) selection(p place, kind string) Selection {
 	} else {
 		s.Pointer = r.pointer(at, s.Kind != Arg)
 	}
-	if m := p.member("named"); m.v.Exists() {
+	if m := p.Member("named"); m.Value.Exists() {
 		if !s.Pointer.Deep() && s.Kind != "" {
-			r.fault(m, `named beside a pointer that does not end in **, expected it only where leaves at any depth are selected`)
+			r.Fault(m, `named beside a pointer that does not end in **, expected it only where leaves at any depth are selected`)
 		}
 		s.Named = r.named(m)
 	}
-	if m := p.member("names"); m.v.Exists() {
+	if m := p.Member("names"); m.Value.Exists() {
 		s.Names = true
 		switch {
-		case m.v.Kind() != ijson.True:
-			r.fault(m, "expected true, got %s; without names the values are looked at", kindOf(m.v))
+		case m.Value.Kind() != ijson.True:
+			r.Fault(m, "expected true, got %s; without names the values are looked at", problem.KindOf(m.Value))
 		case s.Kind == Arg || s.Kind == Argv:
-			r.fault(m, "names beside %q, expected it beside \"some\" or \"every\"", s.Kind)
+			r.Fault(m, "names beside %q, expected it beside \"some\" or \"every\"", s.Kind)
 		case s.Named != nil:
-			r.fault(m, "names beside named, expected one of the two")
+			r.Fault(m, "names beside named, expected one of the two")
 		}
 	}
 	return s
 }
 
 func (r *reader) pointer(p place, wild bool) Pointer {
-	if p.v.Kind() != ijson.String {
-		r.fault(p, "expected a pointer as a text, got %s", kindOf(p.v))
+	if p.Value.Kind() != ijson.String {
+		r.Fault(p, "expected a pointer as a text, got %s", problem.KindOf(p.Value))
 		return Pointer{}
 	}
-	ptr, err := parsePointer(p.v.Text())
+	ptr, err := parsePointer(p.Value.Text())
 	if err != nil {
-		r.fault(p, "%v", err)
+		r.Fault(p, "%v", err)
 		return ptr
 	}
 	if !wild && ptr.Wild() {
-		r.fault(p, "a wildcard in a pointer that names one value; a literal * is ~2 and a literal # is ~3, many values are selected with some or every")
+		r.Fault(p, "a wildcard in a pointer that names one value; a literal * is ~2 and a literal # is ~3, many values are selected with some or every")
 	}
 	return ptr
 }
 
 func (r *reader) argv(p place) []Pointer {
-	if !r.list(p, "pointers", MaxParts) {
+	if !r.List(p, "pointers", MaxParts) {
 		return nil
 	}
 	seen := map[Scalar]int{}
 	var ps []Pointer
 	i := 0
-	for v := range p.v.Elements() {
-		at := p.element(v, i)
+	for v := range p.Value.Elements() {
+		at := p.Element(v, i)
 		ptr := r.pointer(at, false)
 		if r.once(seen, Scalar{Type: TypeString, Text: ptr.Text}, at, i) {
 			ps = append(ps, ptr)
@@ -208,23 +206,23 @@ func (r *reader) argv(p place) []Pointer {
 
 // named reads the member names beside a ** pointer; no list may stand for them.
 func (r *reader) named(p place) []string {
-	if p.v.Kind() == ijson.String {
-		r.fault(p, "expected a list of member names, got a text; write [%s], a list of the file cannot stand here", quoted(p.v.Text()))
+	if p.Value.Kind() == ijson.String {
+		r.Fault(p, "expected a list of member names, got a text; write [%s], a list of the file cannot stand here", problem.Quoted(p.Value.Text()))
 		return nil
 	}
-	if !r.list(p, "member names", MaxEntries) {
+	if !r.List(p, "member names", MaxEntries) {
 		return nil
 	}
 	seen := map[Scalar]int{}
-	names := make([]string, 0, p.v.Len())
+	names := make([]string, 0, p.Value.Len())
 	i := 0
-	for v := range p.v.Elements() {
-		at := p.element(v, i)
+	for v := range p.Value.Elements() {
+		at := p.Element(v, i)
 		switch {
 		case v.Kind() != ijson.String:
-			r.fault(at, "expected a member name, got %s", kindOf(v))
+			r.Fault(at, "expected a member name, got %s", problem.KindOf(v))
 		case !soundName(v.Text()):
-			r.fault(at, "%v", errNoSuchName)
+			r.Fault(at, "%v", errNoSuchName)
 		case r.once(seen, Scalar{Type: TypeString, Text: v.Text()}, at, i):
 			names = append(names, v.Text())
 		}

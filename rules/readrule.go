@@ -5,62 +5,63 @@ import (
 	"strings"
 
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 var ruleMembers = []string{"id", "about", "tools", "when", "refuse", "require", "say", "mode", "ok"}
 
 func (r *reader) readRule(p place) *Rule {
-	rule := &Rule{Pointer: p.ptr, Offset: p.v.Start(), idAt: p.v.Start()}
-	if !r.object(p, "a rule", ruleMembers, "id", "tools") {
+	rule := &Rule{Pointer: p.Pointer, Offset: p.Value.Start(), idAt: p.Value.Start()}
+	if !r.Object(p, "a rule", ruleMembers, "id", "tools") {
 		return nil
 	}
-	if m := p.member("id"); m.v.Exists() {
-		rule.ID, rule.idAt = r.name(m), m.v.Start()
+	if m := p.Member("id"); m.Value.Exists() {
+		rule.ID, rule.idAt = r.name(m), m.Value.Start()
 	}
-	if m := p.member("about"); m.v.Exists() {
-		rule.About, _ = r.text(m, MaxAbout)
+	if m := p.Member("about"); m.Value.Exists() {
+		rule.About, _ = r.Text(m, MaxAbout)
 	}
-	if m := p.member("tools"); m.v.Exists() {
-		rule.Tools = r.readTools(m)
+	if m := p.Member("tools"); m.Value.Exists() {
+		rule.Tools, rule.toolsAt = r.readTools(m), m.Value.Start()
 	}
-	if m := p.member("when"); m.v.Exists() {
+	if m := p.Member("when"); m.Value.Exists() {
 		rule.When = r.condition(m)
 	}
-	refuse, require := p.member("refuse"), p.member("require")
+	refuse, require := p.Member("refuse"), p.Member("require")
 	switch {
-	case refuse.v.Exists() && require.v.Exists():
+	case refuse.Value.Exists() && require.Value.Exists():
 		second := require
-		if refuse.v.Start() > require.v.Start() {
+		if refuse.Value.Start() > require.Value.Start() {
 			second = refuse
 		}
-		r.fault(second, "refuse and require in one rule, expected one of the two; write a second rule")
-	case !refuse.v.Exists() && !require.v.Exists():
+		r.Fault(second, "refuse and require in one rule, expected one of the two; write a second rule")
+	case !refuse.Value.Exists() && !require.Value.Exists():
 		if !r.meantVerdict(p) {
-			r.fault(p, `a rule without "refuse" or "require", of which it needs one`)
+			r.Fault(p, `a rule without "refuse" or "require", of which it needs one`)
 		}
 	}
-	if refuse.v.Exists() {
+	if refuse.Value.Exists() {
 		rule.Refuse = r.condition(refuse)
 	}
-	if require.v.Exists() {
+	if require.Value.Exists() {
 		rule.Require = r.condition(require)
 	}
-	if m := p.member("say"); m.v.Exists() {
-		rule.Say, _ = r.text(m, MaxSay)
+	if m := p.Member("say"); m.Value.Exists() {
+		rule.Say, _ = r.Text(m, MaxSay)
 	}
-	if m := p.member("mode"); m.v.Exists() {
+	if m := p.Member("mode"); m.Value.Exists() {
 		switch {
-		case m.v.Is("watch"):
+		case m.Value.Is("watch"):
 			rule.Watch = true
-		case !m.v.Is("enforce"):
-			got := kindOf(m.v)
-			if m.v.Kind() == ijson.String {
-				got = quoted(m.v.Text())
+		case !m.Value.Is("enforce"):
+			got := problem.KindOf(m.Value)
+			if m.Value.Kind() == ijson.String {
+				got = problem.Quoted(m.Value.Text())
 			}
-			r.fault(m, `expected "enforce" or "watch", got %s`, got)
+			r.Fault(m, `expected "enforce" or "watch", got %s`, got)
 		}
 	}
-	if m := p.member("ok"); m.v.Exists() {
+	if m := p.Member("ok"); m.Value.Exists() {
 		rule.OK = r.readOK(m)
 	}
 	return rule
@@ -69,7 +70,7 @@ func (r *reader) readRule(p place) *Rule {
 // meantVerdict: was an unknown member of the rule probably meant to be its
 // refuse or require? Then that it has none is said already.
 func (r *reader) meantVerdict(p place) bool {
-	for n := range p.v.Members() {
+	for n := range p.Value.Members() {
 		switch nearest(n.Text(), ruleMembers) {
 		case "refuse", "require":
 			return true
@@ -82,18 +83,18 @@ func (r *reader) meantVerdict(p place) bool {
 const globSigns = `*?[]{}\`
 
 func (r *reader) readTools(p place) []ToolName {
-	if p.v.Kind() == ijson.String {
-		r.fault(p, "expected a list of tool names, got a text; write [%s]", quoted(p.v.Text()))
+	if p.Value.Kind() == ijson.String {
+		r.Fault(p, "expected a list of tool names, got a text; write [%s]", problem.Quoted(p.Value.Text()))
 		return nil
 	}
-	if !r.list(p, "tool names", MaxTools) {
+	if !r.List(p, "tool names", MaxTools) {
 		return nil
 	}
 	seen := map[Scalar]int{}
 	var tools []ToolName
 	i := 0
-	for v := range p.v.Elements() {
-		at := p.element(v, i)
+	for v := range p.Value.Elements() {
+		at := p.Element(v, i)
 		i++
 		s, ok := r.entry(at, "a tool name", seen, i-1)
 		if !ok {
@@ -112,34 +113,34 @@ func (r *reader) readTools(p place) []ToolName {
 
 // entry reads one text of a list of texts: not empty and not there before.
 func (r *reader) entry(p place, what string, seen map[Scalar]int, i int) (string, bool) {
-	if p.v.Kind() != ijson.String {
-		r.fault(p, "expected %s, got %s", what, kindOf(p.v))
+	if p.Value.Kind() != ijson.String {
+		r.Fault(p, "expected %s, got %s", what, problem.KindOf(p.Value))
 		return "", false
 	}
-	s := p.v.Text()
+	s := p.Value.Text()
 	if s == "" {
-		r.fault(p, "an empty text, expected %s", what)
+		r.Fault(p, "an empty text, expected %s", what)
 		return "", false
 	}
 	return s, r.once(seen, Scalar{Type: TypeString, Text: s}, p, i)
 }
 
 func (r *reader) readOK(p place) []string {
-	if !r.list(p, "warning codes", len(Codes())) {
+	if !r.List(p, "warning codes", len(Codes())) {
 		return nil
 	}
 	seen := map[Scalar]int{}
 	var ok []string
 	i := 0
-	for v := range p.v.Elements() {
-		at := p.element(v, i)
+	for v := range p.Value.Elements() {
+		at := p.Element(v, i)
 		i++
 		s, sound := r.entry(at, "a warning code", seen, i-1)
 		if !sound {
 			continue
 		}
 		if known := codeNames(); !slices.Contains(known, s) {
-			r.fault(at, "%s is no warning code, %s", quoted(s), instead(s, known))
+			r.Fault(at, "%s is no warning code, %s", problem.Quoted(s), problem.Instead(s, known))
 			continue
 		}
 		ok = append(ok, s)

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"countersign/internal/glob"
+	"countersign/internal/problem"
 )
 
 // maxCompiled is the most globs and entries of typed tests that one file is
@@ -17,7 +18,7 @@ func (r *reader) room(p place, n int) bool {
 	if r.entries += n; r.entries <= maxCompiled {
 		return true
 	}
-	r.fault(p, "the globs and entries of this file, each list counted where it is used, are over %d, expected fewer", maxCompiled)
+	r.Fault(p, "the globs and entries of this file, each list counted where it is used, are over %d, expected fewer", maxCompiled)
 	return false
 }
 
@@ -28,7 +29,7 @@ func (r *reader) toolGlob(p place, text string) *glob.Glob {
 	}
 	g, err := glob.Compile(text, glob.Options{})
 	if err != nil {
-		r.fault(p, "%s", globFault(text, err))
+		r.Fault(p, "%s", globFault(text, err))
 		return nil
 	}
 	return g
@@ -49,7 +50,7 @@ func (r *reader) globs(o operand) *glob.Set {
 	for i, text := range o.texts {
 		if _, err := glob.Compile(text, glob.Options{}); err != nil {
 			at, prefix := o.place(i)
-			r.fault(at, "%s%s", prefix, globFault(text, err))
+			r.Fault(at, "%s%s", prefix, globFault(text, err))
 			sound = false
 		}
 	}
@@ -58,7 +59,7 @@ func (r *reader) globs(o operand) *glob.Set {
 	}
 	set, err := glob.NewSet(o.texts, glob.Options{})
 	if err != nil {
-		r.fault(o.at, "%v", err)
+		r.Fault(o.at, "%v", err)
 		return nil
 	}
 	if o.list != "" {
@@ -70,11 +71,11 @@ func (r *reader) globs(o operand) *glob.Set {
 func globFault(text string, err error) string {
 	var e *glob.Error
 	if !errors.As(err, &e) {
-		return quoted(text) + " is no glob: " + err.Error()
+		return problem.Quoted(text) + " is no glob: " + err.Error()
 	}
-	return quoted(text) + " is no glob: " + e.Error()
+	return problem.Quoted(text) + " is no glob: " + e.Error()
 }
 
 func (r *reader) path(c *Check, p place) {
-	r.fault(p, "the test path is not in this version")
+	r.Fault(p, "the test path is not in this version")
 }
