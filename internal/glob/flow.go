@@ -9,7 +9,8 @@ type Kind uint8
 const (
 	Literal   Kind = iota // the character Rune
 	Separator             // the separator
-	Any                   // one character: ? or […]
+	Any                   // any one character
+	Class                 // one character of […]
 	Star                  // any run of characters
 	Double                // **
 	End                   // the end of the pattern
@@ -46,8 +47,10 @@ func (g *Glob) Flow(start uint8, step func(from uint8, t Token) (to uint8, wrong
 			t.Kind = Literal
 		case opSep:
 			t.Kind = Separator
-		case opAny, opClass:
+		case opAny:
 			t.Kind = Any
+		case opClass:
+			t.Kind = Class
 		case opStar:
 			t.Kind = Star
 		case opDouble:

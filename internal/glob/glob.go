@@ -70,6 +70,7 @@ type Glob struct {
 	literal  bool        // it has no sign; text is then all it matches
 	text     string
 	prefix   string // what all it matches begins with
+	folder   string // the same, in whole segments
 }
 
 // Error says what is wrong with a pattern.
@@ -101,7 +102,7 @@ func Compile(pattern string, o Options) (*Glob, error) {
 	if err := g.checkDouble(); err != nil {
 		return nil, err
 	}
-	g.prefix = g.begins()
+	g.prefix, g.folder = g.begins()
 	if ways <= fewAlternatives {
 		all, _ := expand(tokens)
 		for _, alternative := range all {
@@ -178,14 +179,28 @@ func (g *Glob) Example() string {
 // up to its first sign.
 func (g *Glob) Prefix() string { return g.prefix }
 
-// begins works out the prefix.
-func (g *Glob) begins() string {
+// Folder gives the literal whole segments that everything the glob matches begins
+// with: "/srv/app" of "/srv/app/**", "/srv" of "/srv/app*", all of a glob without
+// signs.
+func (g *Glob) Folder() string { return g.folder }
+
+// begins works out the prefix and the folder.
+func (g *Glob) begins() (prefix, folder string) {
 	var b []byte
 	for _, s := range g.prog {
-		if s.op != opLiteral && s.op != opSep || s.final {
-			break
+		switch s.op {
+		case opEnd:
+			return string(b), string(b)
+		case opSep:
+			folder = string(b)
+			if s.final {
+				return folder, folder
+			}
+		case opLiteral:
+		default:
+			return string(b), folder
 		}
 		b = utf8.AppendRune(b, s.r)
 	}
-	return string(b)
+	return string(b), folder
 }

@@ -279,22 +279,26 @@ func TestLiteralPrefixString(t *testing.T) {
 		literal string
 		ok      bool
 		prefix  string
+		folder  string
 	}{
-		{"read_file", 0, "read_file", true, "read_file"},
-		{`a\*b`, 0, "a*b", true, "a*b"},
-		{"a*", 0, "", false, "a"},
-		{"a{b,c}", 0, "", false, "a"},
-		{"[a]", 0, "", false, ""},
-		{"/srv/app", '/', "/srv/app", true, "/srv/app"},
-		{"/srv/app/**", '/', "", false, "/srv/app"},
-		{"/srv/app/**/x", '/', "", false, "/srv/app/"},
-		{"/srv/a?", '/', "", false, "/srv/a"},
+		{"read_file", 0, "read_file", true, "read_file", "read_file"},
+		{`a\*b`, 0, "a*b", true, "a*b", "a*b"},
+		{"a*", 0, "", false, "a", ""},
+		{"a{b,c}", 0, "", false, "a", ""},
+		{"[a]", 0, "", false, "", ""},
+		{"/srv/app", '/', "/srv/app", true, "/srv/app", "/srv/app"},
+		{"/srv/app/**", '/', "", false, "/srv/app", "/srv/app"},
+		{"/srv/app/**/x", '/', "", false, "/srv/app/", "/srv/app"},
+		{"/srv/a?", '/', "", false, "/srv/a", "/srv"},
+		{"/srv/{a,b}/c", '/', "", false, "/srv/", "/srv"},
+		{"/**", '/', "", false, "", ""},
+		{"**/a", '/', "", false, "", ""},
 	}
 	for _, r := range rows {
 		g := compile(t, r.pattern, glob.Options{Separator: r.sep})
 		literal, ok := g.Literal()
-		if literal != r.literal || ok != r.ok || g.Prefix() != r.prefix || g.String() != r.pattern {
-			t.Errorf("%q: got %q %v, prefix %q, %q", r.pattern, literal, ok, g.Prefix(), g)
+		if literal != r.literal || ok != r.ok || g.Prefix() != r.prefix || g.Folder() != r.folder || g.String() != r.pattern {
+			t.Errorf("%q: got %q %v, prefix %q, folder %q, %q", r.pattern, literal, ok, g.Prefix(), g.Folder(), g)
 		}
 	}
 }

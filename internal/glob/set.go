@@ -16,7 +16,7 @@ func NewSet(patterns []string, o Options) (*Set, error) {
 	if len(patterns) == 0 {
 		return nil, &Error{Msg: "an empty list of patterns; expected at least one"}
 	}
-	s := &Set{literal: map[string]int{}}
+	globs := make([]*Glob, 0, len(patterns))
 	for i, p := range patterns {
 		g, err := Compile(p, o)
 		if err != nil {
@@ -26,7 +26,15 @@ func NewSet(patterns []string, o Options) (*Set, error) {
 			}
 			return nil, err
 		}
-		s.globs = append(s.globs, g)
+		globs = append(globs, g)
+	}
+	return SetOf(globs), nil
+}
+
+// SetOf makes a set of patterns that are compiled already.
+func SetOf(globs []*Glob) *Set {
+	s := &Set{globs: globs, literal: map[string]int{}}
+	for i, g := range globs {
 		text, ok := g.Literal()
 		if !ok {
 			s.signs = append(s.signs, i)
@@ -36,7 +44,7 @@ func NewSet(patterns []string, o Options) (*Set, error) {
 			s.literal[text] = i
 		}
 	}
-	return s, nil
+	return s
 }
 
 // Match reports whether any pattern matches the whole text.
