@@ -389,13 +389,25 @@ func (l *fileLog) Cut(size int64) error {
 	if size > l.end {
 		return fmt.Errorf("cutting %s: %d bytes asked for, %d there", l.path, size, l.end)
 	}
-	if err := l.file.Truncate(size); err != nil {
+	if l.zeros {
+		// Zeros, and not a shorter file: should the power fail before the
+		// notice of the cut is durable, the next start still finds an end that
+		// is not whole, and says so.
+		zeros := make([]byte, fillPiece)
+		for at := size; at < l.end; at += fillPiece {
+			if _, err := l.file.WriteAt(zeros[:min(l.end-at, fillPiece)], at); err != nil {
+				return l.breaks("cutting", err)
+			}
+		}
+	} else if err := l.file.Truncate(size); err != nil {
 		return l.breaks("cutting", err)
+	} else {
+		l.room = size
 	}
 	if err := l.file.Sync(); err != nil {
 		return l.breaks("syncing", err)
 	}
-	l.end, l.room, l.synced, l.zeroed = size, size, size, 0
+	l.end, l.synced = size, size
 	return nil
 }
 

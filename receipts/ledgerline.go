@@ -178,8 +178,8 @@ type NoticeLine struct {
 	Text string // says more; never an argument's value
 
 	File   string // of a recovered tail: "ledger", "book", "denials"; else ""
-	Bytes  int64  // cut from it
-	SHA256 string // of what was cut
+	Bytes  int64  // length of what the notice is about: a tail that was cut, a message
+	SHA256 string // its SHA-256; "" where there are no bytes to speak of
 
 	Count       int64 // of a counting line, with From and Until; else 0
 	From, Until time.Time
@@ -415,16 +415,16 @@ func (l *MarkLine) appendTo(w *lineWriter) {
 }
 
 func (l *NoticeLine) appendTo(w *lineWriter) {
+	if l.SHA256 != "" {
+		w.int("bytes", l.Bytes)
+	}
 	if l.Count != 0 {
 		w.int("count", l.Count)
-		w.span(l.From, l.Until)
 	}
-	if l.File != "" {
-		w.member("tail")
-		w.buf = append(w.buf, `{"bytes":`...)
-		w.buf = strconv.AppendInt(w.buf, l.Bytes, 10)
-		w.buf = appendText(w.buf, `,"file":`, l.File)
-		w.buf = append(appendText(w.buf, `,"sha256":`, l.SHA256), '}')
+	w.optional("file", l.File)
+	w.optional("sha256", l.SHA256)
+	if l.Count != 0 {
+		w.span(l.From, l.Until)
 	}
 	w.optional("text", l.Text)
 	w.text("what", l.What)

@@ -151,16 +151,15 @@ var lineReaders = map[LineKind]lineReader{
 		l.Book = m.extent("book", &l.Root)
 		return l
 	}},
-	LineNotice: {"what", "count span tail text", func(m *members) LineBody {
-		l := &NoticeLine{What: m.short("what"), Text: m.free("text"), Count: m.int("count", 1, MaxInt)}
+	LineNotice: {"what", "bytes count file sha256 span text", func(m *members) LineBody {
+		l := &NoticeLine{What: m.short("what"), Text: m.free("text"), File: m.short("file"), Bytes: m.int("bytes", 0, MaxInt),
+			SHA256: m.digest("sha256"), Count: m.int("count", 1, MaxInt)}
 		l.From, l.Until = m.countingSpan()
 		if m.err == nil && m.has("span") != m.has("count") {
 			m.failf("span: must stand beside count, and there alone")
 		}
-		if m.has("tail") {
-			in := open(m.value("tail"), "tail", "bytes file sha256", "")
-			l.Bytes, l.File, l.SHA256 = in.int("bytes", 0, MaxInt), in.short("file"), in.digest("sha256")
-			m.also(in)
+		if m.err == nil && m.has("bytes") != m.has("sha256") {
+			m.failf("bytes: must stand beside sha256, and there alone")
 		}
 		return l
 	}},

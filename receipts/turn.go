@@ -1,0 +1,250 @@
+package receipts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Turn is the one call of a chain that is being decided.
+type Turn struct {
+	c    *Chain
+	at   Time
+	over bool
+
+	checked  bool // Check allowed proposal
+	proposal Proposal
+	stub     Stub // of it, without what the answer adds
+}
+
+// Call is what is on record of a call, refused or made.
+type Call struct {
+	// Proposal is what was checked: action, amount, approval, and the details
+	// arguments, tool name, rules and input responses, in this order.
+	Proposal
+
+	Tool           string // with its servers prefix
+	Arguments      []byte // JSON text as received; nil where absent
+	InputResponses []byte // JSON text as received; nil where absent
+	Annotations    []byte // JSON text of the tool's annotations; nil where unknown
+	Rules          []RulesFile
+	Client         Client
+	Upstream       string
+	Watched        []Watched // watching rules that would have refused
+}
+
+// Refused is a call that is not made, and who said no.
+type Refused struct {
+	Call
+	By       string // rule, slip, person or settings
+	Code     string
+	Rule     string // "file name/rule id", where By is rule
+	Note     string // tells refusals of one code apart; never an argument's value
+	NoDenial bool   // a request that is no tools/call: a ledger line and no denial
+}
+
+// At is T0, the moment the turn came, in whole seconds: the time of rules, check
+// and stub. It is never before the chain's last stub, except where the clock
+// stands back by more than 5 s; Check then refuses.
+func (t *Turn) At() time.Time { return t.at.Time() }
+
+// Release ends a turn that did nothing. It is harmless after the others.
+func (t *Turn) Release() {
+	if !t.over {
+		t.over = true
+		t.c.turns.pass()
+	}
+}
+
+// fill adds to a proposal what the chain knows itself.
+func (t *Turn) fill(p Proposal) Proposal {
+	p.Slip, p.With, p.When = t.c.slip, t.c.cfg.Service, t.at
+	p.Details = slices.Clone(p.Details)
+	return p
+}
+
+// Check holds an action against the slip and the book (format, section 6.4), and
+// tries the stub it would have. The proposal's Slip, With and When are the
+// chain's own.
+func (t *Turn) Check(p Proposal) Answer {
+	t.proposal = t.fill(p)
+	t.checked = false
+	if t.over {
+		return Answer{Problems: []Problem{problem(CodeCheckFailed, "the turn is over")}}
+	}
+	a := t.c.checker.Before(t.proposal)
+	if !a.Allowed {
+		return a
+	}
+	if err := t.try(); err != nil {
+		return Answer{Problems: []Problem{problem(CodeRecordNotSound, "the stub would spoil the book: %s", err)}, Needs: a.Needs}
+	}
+	t.checked = true
+	return a
+}
+
+// try makes the stub the proposal would have, with a digest in the place of the
+// result's, and has the checker read it.
+func (t *Turn) try() error {
+	id, err := NewID(&t.c.rand)
+	if err != nil {
+		return fmt.Errorf("drawing its id: %w", err)
+	}
+	approval := ""
+	if t.proposal.Approval != nil {
+		e, err := ReadEnvelope(KindApproval, t.proposal.Approval)
+		if err != nil {
+			return err
+		}
+		approval = e.Fingerprint()
+	}
+	t.stub = t.c.nextStub(&t.proposal, id, approval)
+	trial := t.stub
+	if approval == "" {
+		trial.Details = append(slices.Clone(trial.Details), Detail{Name: strings.Repeat("x", maxName), SHA256: t.c.slip})
+	}
+	if problems := t.c.checker.Try(&trial, t.proposal.Approval); len(problems) > 0 {
+		return problems[0]
+	}
+	return nil
+}
+
+// nextStub is the stub of a proposal, without what the answer adds to its details.
+func (c *Chain) nextStub(p *Proposal, id, approval string) Stub {
+	return Stub{ID: id, Slip: p.Slip, Seq: c.seq, Previous: c.previous, Action: p.Action, When: p.When,
+		Amount: p.Amount, With: p.With, Details: p.Details, Approval: approval}
+}
+
+// Refuse records a call that is not made: its line in the ledger is durable on
+// return, its denial written. It ends the turn. An error means that it could not
+// be recorded; the call stays refused.
+func (t *Turn) Refuse(r Refused) error {
+	if t.over {
+		return errors.New("the turn is over")
+	}
+	defer t.Release()
+	c := t.c
+	p := t.fill(r.Proposal)
+	line := &RefusedLine{By: r.By, Code: r.Code, Note: bounded(r.Note, maxLineText), Rule: r.Rule, Tool: bounded(r.Tool, maxPeerText)}
+	var denial *Denial
+	if r.NoDenial {
+		line.Details = p.Details
+	} else {
+		c.counts.Lock()
+		ok := c.denials.allow(c.cfg.Clock())
+		c.counts.Unlock()
+		if !ok {
+			c.wakeKeeper()
+			return nil
+		}
+		id, err := NewID(&c.rand)
+		if err != nil {
+			return fmt.Errorf("drawing the id of a denial: %w", err)
+		}
+		denial = &Denial{ID: id, Slip: c.slip, After: c.previous, By: r.By, Action: p.Action, Amount: p.Amount,
+			With: p.With, Details: p.Details, Code: r.Code, Rule: r.Rule, When: t.at}
+		line.Denial = denial.Append(nil)
+		if _, err := ReadDenial(line.Denial); err != nil {
+			return fmt.Errorf("the denial would not be sound: %w", err)
+		}
+	}
+	if err := c.ledger.reserve(otherRoom); err != nil {
+		return c.noRoom(err)
+	}
+	if denial != nil {
+		if err := c.logs.Denials.Reserve(MaxLine + 1); err != nil {
+			return c.noRoom(err)
+		}
+	}
+	// The line becomes durable while the denial is signed.
+	var record []byte
+	var signErr error
+	var signing sync.WaitGroup
+	if denial != nil {
+		signing.Go(func() { record, signErr = c.cfg.Agent.Sign(KindDenial, line.Denial) })
+	}
+	seq, err := c.ledger.append(line)
+	signing.Wait()
+	if err = errors.Join(err, signErr); err == nil && denial != nil {
+		if err = c.logs.Denials.Append(AppendLine(nil, KindDenial, record)); err == nil {
+			c.logs.Denials.SyncSoon()
+		}
+	}
+	if err == nil && len(r.Watched) > 0 {
+		_, err = c.ledger.append(watchLine(seq, r.Watched))
+	}
+	if err != nil {
+		c.fail(err)
+		return c.Err()
+	}
+	return nil
+}
+
+func watchLine(of int64, watched []Watched) *WatchLine {
+	l := &WatchLine{Of: of, Rules: watched}
+	if n := len(watched); n > maxWatched {
+		l.Rules, l.More = watched[:maxWatched], int64(n-maxWatched)
+	}
+	return l
+}
+
+// Copy writes the guard's own copy of a call that Check allowed in this turn.
+// When it returns the copy is durable and the call may be forwarded; the turn
+// then ends with Finish. ErrNoRoom means that there is no room for all the call
+// may need: nothing was written, the turn can still be released, and a later
+// call may work. ErrNotRecorded is final.
+func (t *Turn) Copy(call Call) (*InFlight, error) {
+	c := t.c
+	p := t.fill(call.Proposal)
+	if t.over || !t.checked || !sameProposal(&p, &t.proposal) {
+		return nil, ErrNotChecked
+	}
+	if len(call.Tool) > maxToolName {
+		return nil, fmt.Errorf("the tool's name is longer than %d bytes", maxToolName)
+	}
+	f := &InFlight{t: t, stub: t.stub, approval: bytes.Clone(p.Approval)}
+	line := &CallLine{Agent: c.cfg.Name, AgentKeys: c.agentKeys, GuardKeys: c.guardKeys,
+		Annotations: string(call.Annotations), Approval: f.approval, Arguments: string(call.Arguments), InputResponses: string(call.InputResponses),
+		Client: Client{Name: bounded(call.Client.Name, maxPeerText), Version: bounded(call.Client.Version, maxPeerText)},
+		Draft:  f.stub.Append(nil), Rules: call.Rules, Tool: call.Tool, Upstream: bounded(call.Upstream, maxPeerText)}
+	size := len(line.Draft) + len(line.Approval) + callRest
+	for _, text := range []string{line.Annotations, line.Arguments, line.InputResponses} {
+		size += 2 * len(text) // JSON text as a string: quotes and backslashes double, and it holds no other controls than white space
+	}
+	if size > maxLedgerLine {
+		return nil, fmt.Errorf("the call is too large to be copied: %d bytes, at most %d", size, maxLedgerLine)
+	}
+	if err := c.ledger.reserve(size + outcomeRoom); err != nil {
+		return nil, c.noRoom(err)
+	}
+	if err := c.logs.Book.Reserve(MaxLine + 1); err != nil {
+		return nil, c.noRoom(err)
+	}
+	var err error
+	if f.call, err = c.ledger.append(line); err == nil && len(call.Watched) > 0 {
+		_, err = c.ledger.append(watchLine(f.call, call.Watched))
+	}
+	if err != nil {
+		c.fail(err)
+		return nil, fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	f.release = c.checker.Reserve(p)
+	t.over = true // the turn goes on with f
+	return f, nil
+}
+
+// callRest is the room for what a call line holds besides its texts, in bytes:
+// 16 rules files of at most 800 bytes of name, peers of 800 each, the tool's
+// name, keys, chain and signature.
+const callRest = 24 << 10
+
+// sameProposal says whether what is to be copied is what was checked.
+func sameProposal(a, b *Proposal) bool {
+	amounts := a.Amount == nil && b.Amount == nil || a.Amount != nil && b.Amount != nil && *a.Amount == *b.Amount
+	return amounts && a.Slip == b.Slip && a.Action == b.Action && a.With == b.With && a.When == b.When &&
+		a.Terms == b.Terms && a.Pass == b.Pass && slices.Equal(a.Details, b.Details) && bytes.Equal(a.Approval, b.Approval)
+}
