@@ -63,6 +63,9 @@ func readApproval(v ijson.Value) (*Approval, error) {
 // text: action, amount, details and with, each where it is there. Two contents
 // ask for the same thing exactly when these texts are equal.
 func appendRequest(dst []byte, content ijson.Value) ([]byte, error) {
+	if k := content.Kind(); k == 0 || k == ijson.Null {
+		return nil, problem(CodeCheckFailed, "there is no content to ask for anything")
+	}
 	if !content.Member("action").Exists() {
 		return nil, problem(CodePayloadNotCanonical, "the content has no action")
 	}

@@ -1,0 +1,49 @@
+package receipts
+
+import (
+	"countersign/internal/ijson"
+)
+
+// What the published vectors ask for by itself.
+
+var (
+	DecodeBase64url = decodeBase64url
+	EncodeBase64url = encodeBase64url
+	ECDSAFromDER    = ecdsaFromDER
+	IsRefusalReason = isRefusalReason
+	AppendRequest   = appendRequest
+	Labels          = labels
+	IsOrigin        = isOrigin
+	IsRPID          = isRPID
+	WeakEd25519     = weakEd25519
+	KindOfAction    = kindOfAction
+	IsNever         = isNever
+)
+
+const MaxPasses = maxPasses
+
+func ParseCanonical(src []byte) (ijson.Value, error) { return parseCanonical(new(ijson.Doc), src) }
+
+// Validate reads content of a kind by its members alone.
+func Validate(kind Kind, v ijson.Value) error {
+	var err error
+	switch kind {
+	case KindStub:
+		_, err = readStub(v)
+	case KindCountersignature:
+		_, err = readCountersignature(v)
+	case KindApproval:
+		_, err = readApproval(v)
+	case KindRefusal:
+		_, err = readRefusal(v)
+	case KindCancellation:
+		_, err = readCancellation(v)
+	}
+	return err
+}
+
+func ReadKey(v ijson.Value, allowed ...Method) (Key, error) { return readKey(v, allowed...) }
+
+func (h Header) String() string { return h.header }
+
+type Header = label
