@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 // maxPlaceholder is the most code points of a placeholder: a sentence, not a text
@@ -23,7 +24,7 @@ func blanks(root ijson.Value) []Problem {
 	var out []Problem
 	note := func(v ijson.Value, ptr string) {
 		if s := v.Text(); v.Kind() == ijson.String && isPlaceholder(s) {
-			out = append(out, Problem{offset: v.Start(), Pointer: ptr, Code: CodePlaceholder,
+			out = append(out, Problem{Offset: v.Start(), Pointer: ptr, Code: CodePlaceholder,
 				Msg: "still written " + s + ": put the value in"})
 		}
 	}
@@ -36,7 +37,7 @@ func blanks(root ijson.Value) []Problem {
 			i++
 		}
 		for name, m := range v.Members() {
-			at := ptr + "/" + escapePointer(name.Text())
+			at := ptr + "/" + problem.EscapePointer(name.Text())
 			note(name, at)
 			walk(m, at)
 		}
@@ -53,13 +54,13 @@ func Placeholders(file string, src []byte) Problems {
 	if err != nil {
 		return nil
 	}
-	return place(file, src, blanks(doc.Root()))
+	return problem.Settle(file, src, blanks(doc.Root()), 0)
 }
 
 // Unfilled says whether a problem is a passkey's thumbprint, or the hash of an
 // agent's secret, that is not filled in yet: the one thing that making keys does
 // not need.
-func (p Problem) Unfilled() bool {
+func Unfilled(p Problem) bool {
 	if p.Code != CodePlaceholder {
 		return false
 	}

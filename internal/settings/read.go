@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 const (
@@ -51,27 +52,27 @@ func Read(path string, src []byte) (*Settings, Problems) {
 func read(path, dir string, src []byte) (*Settings, Problems) {
 	s := defaults(path, dir)
 	if len(src) > MaxBytes {
-		return s, place(path, nil, []Problem{{Msg: fmt.Sprintf("more than %d bytes", MaxBytes)}})
+		return s, problem.Settle(path, nil, []Problem{{Msg: fmt.Sprintf("more than %d bytes", MaxBytes)}}, 0)
 	}
 	doc, err := ijson.Parse(src, ijson.Options{Depth: maxDepth})
 	if err != nil {
 		p := Problem{Msg: "not JSON that can be read in one way alone: " + err.Error()}
 		if e := (*ijson.Error)(nil); errors.As(err, &e) {
-			p.offset, p.Msg = e.Offset, e.Msg
+			p.Offset, p.Msg = e.Offset, e.Msg
 		}
-		return s, place(path, src, []Problem{p})
+		return s, problem.Settle(path, src, []Problem{p}, 0)
 	}
 	digest := sha256.Sum256(ijson.AppendCanonical(nil, doc.Root()))
 	s.Fingerprint = base64.RawURLEncoding.EncodeToString(digest[:])
 
 	r := &reader{dir: dir, blanks: make(map[int]bool), taken: make(map[string]string)}
 	for _, p := range blanks(doc.Root()) {
-		r.blanks[p.offset] = true
+		r.blanks[p.Offset] = true
 		r.problems = append(r.problems, p)
 	}
 	r.settings(at{doc.Root(), ""}, s)
-	s.Warnings = place(path, src, r.warnings)
-	return s, place(path, src, r.problems)
+	s.Warnings = problem.Settle(path, src, r.warnings, 0)
+	return s, problem.Settle(path, src, r.problems, r.dropped)
 }
 
 func defaults(path, dir string) *Settings {
@@ -212,7 +213,7 @@ func (r *reader) together(root at, s *Settings) {
 	if tools := root.member("tools"); s.PinTools == "" && !has("pinTools") {
 		for i := range s.Tools.globs {
 			g := &s.Tools.globs[i]
-			r.fault(g.offset, tools.ptr+"/"+escapePointer(g.Name), `a glob, which needs "pinTools": a tool that appears later would be let through unseen`)
+			r.fault(g.offset, tools.ptr+"/"+problem.EscapePointer(g.Name), `a glob, which needs "pinTools": a tool that appears later would be let through unseen`)
 		}
 	}
 	if !s.PinRules && len(s.ContentRules) > 0 {
@@ -262,7 +263,7 @@ func (r *reader) needed(root at, s *Settings) {
 	}
 	each(root.member("agent"))
 	for name, v := range root.v.Member("agents").Members() {
-		each(at{v, "/agents/" + escapePointer(name.Text())})
+		each(at{v, "/agents/" + problem.EscapePointer(name.Text())})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/problem"
 	"countersign/internal/settings"
 )
 
@@ -170,7 +171,7 @@ func TestFaults(t *testing.T) {
 	const agent = `"slip": "slip", "book": "book", "keys": "akeys", `
 	for name, c := range map[string]struct{ old, new, want string }{
 		"unknown, with a near one":   {`{"name"`, `{"tols": 1, "name"`, `executor.json:1:2: /tols: unknown member "tols", did you mean "tools"?`},
-		"unknown, far":               {`{"name"`, `{"zzzzzzzz": 1, "name"`, `executor.json:1:2: /zzzzzzzz: unknown member "zzzzzzzz", and no known one is near it`},
+		"unknown, far":               {`{"name"`, `{"zzzzzzzz": 1, "name"`, `executor.json:1:2: /zzzzzzzz: unknown member "zzzzzzzz", no known one is near it`},
 		"letter case":                {`"service"`, `"Service"`, "executor.json:1:1: the member \"service\" is missing\nexecutor.json:1:15: /Service: unknown member \"Service\", did you mean \"service\"?"},
 		"repeated":                   {`{"name"`, `{"name": "x", "name"`, `executor.json:1:15: a member name stands twice in one object`},
 		"inside, all names":          {`{"command": "srv"}`, `{"command": "srv", "argv": []}`, `executor.json:1:60: /server/argv: unknown member "argv", did you mean "args"?`},
@@ -229,7 +230,7 @@ x.json:1:1: the member "tools" is missing, which the mode "enforce" needs
 x.json:1:1: the member "executor" is missing, which the mode "enforce" needs
 x.json:1:1: one of the members "agent" and "agents" is missing, which the mode "enforce" needs
 x.json:2:2: /nam: unknown member "nam", did you mean "name"?
-x.json:3:13: /service: still written <your service>: put the value in
+x.json:3:13: /service: still written <your service>: put the value in [placeholder]
 x.json:4:10: /tell: unknown value, expected "say", "rule" or "test"
 x.json:5:13: /timeout: a text, expected a whole number from 1 to 3600
 `
@@ -247,7 +248,7 @@ func TestManyProblems(t *testing.T) {
 		src += `"t` + string(rune('a'+i%26)) + strings.Repeat("x", i/26) + `": 1`
 	}
 	_, problems := settings.Read("x.json", []byte(src+"}}"))
-	if len(problems) != settings.MaxProblems+1 || !strings.HasSuffix(problems[settings.MaxProblems].Msg, " more") {
+	if len(problems) != problem.Max+1 || !strings.HasSuffix(problems[problem.Max].Msg, " more") {
 		t.Errorf("%d problems, the last %s", len(problems), problems[len(problems)-1])
 	}
 }
@@ -263,7 +264,7 @@ func TestPlaceholders(t *testing.T) {
 			t.Errorf("told beside a placeholder: %s", p)
 		}
 		got = append(got, p.Pointer)
-		if p.Unfilled() {
+		if settings.Unfilled(p) {
 			unfilled++
 		}
 	}
@@ -282,7 +283,7 @@ func TestPlaceholders(t *testing.T) {
 		}
 	}
 	rules := []byte(`{"lists": {"roots": ["<the folder>"]}}`)
-	if ps := settings.Placeholders("rules.json", rules); len(ps) != 1 || ps[0].String() != "rules.json:1:22: /lists/roots/0: still written <the folder>: put the value in" {
+	if ps := settings.Placeholders("rules.json", rules); len(ps) != 1 || ps[0].String() != "rules.json:1:22: /lists/roots/0: still written <the folder>: put the value in [placeholder]" {
 		t.Errorf("in a rules file: %v", ps)
 	}
 }
@@ -304,8 +305,8 @@ func TestWarnings(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	want := `e.json:1:14: /pinRules: the rules are not held against the slip: whoever can write their files can change them
-e.json:1:169: /tools/t/amount/unit: "GBP" names the whole unit, but with a scale of 2 amounts are counted in parts of it: name the part, such as "GBP-minor"
+	want := `e.json:1:14: /pinRules: the rules are not held against the slip: whoever can write their files can change them [warning]
+e.json:1:169: /tools/t/amount/unit: "GBP" names the whole unit, but with a scale of 2 amounts are counted in parts of it: name the part, such as "GBP-minor" [warning]
 `
 	if got := s.Warnings.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 // Forms that stand in several members. They are those of the record format.
@@ -37,18 +38,14 @@ type at struct {
 }
 
 func (p at) member(name string) at {
-	return at{p.v.Member(name), p.ptr + "/" + escapePointer(name)}
-}
-
-// escapePointer spells a member name as a segment of a JSON pointer.
-func escapePointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return at{p.v.Member(name), p.ptr + "/" + problem.EscapePointer(name)}
 }
 
 // reader gathers the problems of one file while its members are read.
 type reader struct {
 	dir      string
 	problems []Problem
+	dropped  int // problems that are counted alone
 	warnings []Problem
 	blanks   map[int]bool      // offsets of placeholders, which are told once, as such
 	taken    map[string]string // path → pointer of the member that has it for itself
@@ -58,7 +55,7 @@ type reader struct {
 // fault notes a problem at an offset, unless a placeholder stands there.
 func (r *reader) fault(offset int, ptr, format string, args ...any) {
 	if !r.blanks[offset] {
-		r.problems = append(r.problems, Problem{offset: offset, Pointer: ptr, Msg: fmt.Sprintf(format, args...)})
+		r.note(offset, ptr, "", format, args...)
 	}
 }
 
@@ -67,15 +64,14 @@ func (r *reader) wrong(p at, format string, args ...any) {
 }
 
 func (r *reader) warn(p at, format string, args ...any) {
-	r.warnings = append(r.warnings, Problem{offset: p.v.Start(), Pointer: p.ptr, Code: CodeWarning, Msg: fmt.Sprintf(format, args...)})
+	r.warnings = append(r.warnings, Problem{Offset: p.v.Start(), Pointer: p.ptr, Code: CodeWarning, Msg: fmt.Sprintf(format, args...)})
 }
 
 // notBuilt notes that a member's part is not in this version. The member's form
 // is read all the same, so that its faults are told too.
 func (r *reader) notBuilt(p at, part string) {
 	if p.v.Exists() {
-		r.problems = append(r.problems, Problem{offset: p.v.Start(), Pointer: p.ptr, Code: CodeNotBuilt,
-			Msg: fmt.Sprintf("%s not built into this version: take the member out", part)})
+		r.note(p.v.Start(), p.ptr, CodeNotBuilt, "%s not built into this version: take the member out", part)
 	}
 }
 
@@ -115,12 +111,12 @@ func (r *reader) object(p at, fields ...field) bool {
 	seen := make(map[string]string, len(fields))
 	for name, value := range p.v.Members() {
 		member := name.Text()
-		m := at{value, p.ptr + "/" + escapePointer(member)}
+		m := at{value, p.ptr + "/" + problem.EscapePointer(member)}
 		i := slices.IndexFunc(fields, func(f field) bool {
 			return f.name == member || f.older != "" && f.older == member
 		})
 		if i < 0 {
-			r.fault(name.Start(), m.ptr, "unknown member %q%s", member, suggest(member, fields))
+			r.fault(name.Start(), m.ptr, "unknown member %q, %s", member, suggest(member, fields))
 			continue
 		}
 		if other, twice := seen[fields[i].name]; twice {
@@ -144,51 +140,11 @@ func suggest(name string, fields []field) string {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	if near := nearest(name, names); near != "" {
-		return fmt.Sprintf(", did you mean %q?", near)
-	}
-	if len(names) > 12 {
-		return ", and no known one is near it"
-	}
 	slices.Sort(names)
-	return ", expected one of " + strings.Join(names, ", ")
-}
-
-// nearest is the name within an edit distance of about a third of its length,
-// "" if there is none. Letter case does not count as a difference.
-func nearest(name string, names []string) string {
-	best, least := "", max(2, utf8.RuneCountInString(name)/3)+1
-	if utf8.RuneCountInString(name) > 64 {
-		return ""
+	if problem.Nearest(name, names) == "" && len(names) > 12 {
+		return "no known one is near it"
 	}
-	for _, n := range names {
-		if d := distance(ijson.FoldName(name), ijson.FoldName(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance in code points.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, c := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, d := range y {
-			cost := diagonal
-			if c != d {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)]
+	return problem.Instead(name, names)
 }
 
 // text reads a text of 1 to most code points.
@@ -225,7 +181,7 @@ func (r *reader) form(p at, form *regexp.Regexp, expected string) (string, bool)
 
 // oneOf reads a text that is one of a few words.
 func (r *reader) oneOf(p at, words ...string) (string, bool) {
-	expected := "expected " + quoteAll(words)
+	expected := "expected " + problem.OneOf(words)
 	if p.v.Kind() != ijson.String {
 		r.wrong(p, "%s, %s", kindName(p.v), expected)
 		return "", false
@@ -236,17 +192,6 @@ func (r *reader) oneOf(p at, words ...string) (string, bool) {
 		return "", false
 	}
 	return s, true
-}
-
-func quoteAll(words []string) string {
-	q := make([]string, len(words))
-	for i, w := range words {
-		q[i] = strconv.Quote(w)
-	}
-	if len(q) == 1 {
-		return q[0]
-	}
-	return strings.Join(q[:len(q)-1], ", ") + " or " + q[len(q)-1]
 }
 
 // whole reads a whole number within bounds.
@@ -307,7 +252,7 @@ func (r *reader) named(p at, least, most int, entry func(name ijson.Value, p at)
 		return false
 	}
 	for name, value := range p.v.Members() {
-		entry(name, at{value, p.ptr + "/" + escapePointer(name.Text())})
+		entry(name, at{value, p.ptr + "/" + problem.EscapePointer(name.Text())})
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"countersign/internal/glob"
 	"countersign/internal/ijson"
+	"countersign/internal/problem"
 )
 
 const (
@@ -120,7 +121,7 @@ func (r *reader) action(p at) (string, bool) {
 		}
 	}
 	hint := ""
-	if near := nearest(s, sharedActions); near != "" {
+	if near := problem.Nearest(s, sharedActions); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	r.wrong(p, "not on the shared list of actions, which alone begin with provared.%s", hint)
