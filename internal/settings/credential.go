@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"syscall"
 )
 
 // MaxCredential is the most bytes of a credential's file: a long token or a
@@ -58,8 +57,7 @@ func (e *CredentialError) Unwrap() error { return e.Err }
 // ReadCredential reads the file of a credential, which must belong to the guard's
 // user and be closed to every other. One line end at its end is cut.
 func ReadCredential(path string) (Credential, error) {
-	// Not to wait for a writer, should the path name a pipe.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
 	if err != nil {
 		if e := (*fs.PathError)(nil); errors.As(err, &e) {
 			err = e.Err
@@ -91,23 +89,4 @@ func ReadCredential(path string) (Credential, error) {
 		return Credential{}, errors.New("it holds a NUL byte, which no variable or header can carry")
 	}
 	return Credential{string(b)}, nil
-}
-
-// private says what is wrong where others than the guard's user could read or
-// change a file.
-func private(info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file")
-	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return errors.New("this system does not say whose file it is")
-	}
-	if int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("it belongs to user %d, expected the guard's own user %d: chown it", owner.Uid, os.Geteuid())
-	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("other users have rights on it (mode %04o), expected 0600: chmod 600 it", mode)
-	}
-	return nil
 }

@@ -62,6 +62,7 @@ func read(path, dir string, src []byte) (*Settings, Problems) {
 		}
 		return s, problem.Settle(path, src, []Problem{p}, 0)
 	}
+	s.src, s.doc = src, doc
 	digest := sha256.Sum256(ijson.AppendCanonical(nil, doc.Root()))
 	s.Fingerprint = base64.RawURLEncoding.EncodeToString(digest[:])
 

@@ -325,6 +325,25 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+func TestFault(t *testing.T) {
+	s, _ := settings.Read("e.json", []byte("{\n\"agent\": {\n  \"keys\": \"k\"}}"))
+	for pointer, want := range map[string]string{
+		"/agent/keys":       "e.json:3:11: /agent/keys: 7 wrong",
+		"/agent/slip":       "e.json:2:10: /agent/slip: 7 wrong",
+		"/executor/keys":    "e.json:1:1: /executor/keys: 7 wrong",
+		"":                  "e.json:1:1: 7 wrong",
+		"/agent/keys/0/0/0": "e.json:3:11: /agent/keys/0/0/0: 7 wrong",
+	} {
+		if got := s.Fault(pointer, "%d wrong", 7).String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	s, _ = settings.Read("e.json", []byte("no JSON"))
+	if got := s.Fault("/agent", "x").String(); got != "e.json:1:1: /agent: x" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

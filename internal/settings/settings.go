@@ -4,7 +4,13 @@
 // nothing; what the members mean is the business of the rooms that are given them.
 package settings
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"countersign/internal/ijson"
+)
 
 // Mode is how much the guard does with a call.
 type Mode string
@@ -101,6 +107,29 @@ type Settings struct {
 	Metrics        string // the listen address of /metrics, "" none
 
 	Warnings Problems // what is allowed and yet worth a look
+
+	src []byte
+	doc *ijson.Doc // nil where the file is no JSON
+}
+
+// Fault is a problem of what a member names, such as a file that is not there,
+// at the member's place. A pointer to a member that is absent stands for the
+// nearest object around it.
+func (s *Settings) Fault(pointer, format string, args ...any) Problem {
+	p := Problem{File: s.File, Line: 1, Column: 1, Pointer: pointer, Msg: fmt.Sprintf(format, args...)}
+	if s.doc == nil {
+		return p
+	}
+	for at := pointer; ; at = at[:strings.LastIndexByte(at, '/')] {
+		if v, err := s.doc.Root().Pointer(at); err == nil && v.Exists() {
+			p.Offset = v.Start()
+			p.Line, p.Column = ijson.Position(s.src, p.Offset)
+			return p
+		}
+		if at == "" {
+			return p
+		}
+	}
 }
 
 // Server is a program that is started as an upstream and spoken to over stdio.
