@@ -84,6 +84,7 @@ func VerifyBook(r io.Reader, o CheckOptions) (Report, error) {
 	}
 	parsers := make([]lineParser, workers)
 	known := newForeknowledge()
+	tooMany := false
 	for c.size < MaxEntries && b.err == nil {
 		lines := b.batch()
 		read := make([]*parsed, len(lines))
@@ -101,13 +102,13 @@ func VerifyBook(r io.Reader, o CheckOptions) (Report, error) {
 		}
 		each(workers, len(jobs), func(_, i int) { jobs[i].run(c.v) })
 		for _, p := range read {
-			if c.size == MaxEntries {
+			if tooMany = c.size == MaxEntries; tooMany {
 				break
 			}
 			c.apply(p, false)
 		}
 	}
-	if c.size == MaxEntries && b.more() {
+	if tooMany || c.size == MaxEntries && b.more() {
 		c.wholeProblem(problem(CodeTooLarge, "the book has more than %d entries; the others were not read", MaxEntries))
 	}
 	if c.size == 0 && b.ended() {
