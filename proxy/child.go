@@ -67,7 +67,7 @@ type Child struct {
 	cmd  *exec.Cmd
 	in   *out
 	stop io.Closer // closes in's stream
-	pool *pool
+	pool pool
 
 	mu      sync.Mutex // guards what follows
 	last    int64
@@ -106,7 +106,6 @@ func StartChild(cfg ChildConfig, receive Receiver) (*Child, error) {
 	}
 	c := &Child{
 		cfg:     cfg,
-		pool:    new(pool),
 		open:    map[int64]func(*Message, error){},
 		receive: receive,
 		closing: make(chan struct{}),
@@ -277,32 +276,33 @@ func (c *Child) end(why error) {
 	}
 }
 
-func (c *Child) Request(m *Message, answer func(*Message, error)) (int64, error) {
+func (c *Child) Open(answer func(*Message, error)) (int64, error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.closed != nil {
-		c.mu.Unlock()
 		return 0, c.closed
 	}
 	if len(c.open) >= MaxOpen {
-		c.mu.Unlock()
 		return 0, ErrCrowded
 	}
 	c.last++
-	n := c.last
-	c.open[n] = answer
-	c.mu.Unlock()
+	c.open[c.last] = answer
+	return c.last, nil
+}
+
+func (c *Child) Request(n int64, m *Message) error {
 	var id [20]byte
-	if err := c.in.message(m, strconv.AppendInt(id[:0], n, 10)); err != nil {
-		if !c.Forget(n) {
-			return n, nil // answered meanwhile, with the reason
-		}
-		if errors.Is(err, ErrStalled) {
-			// Half a line may stand in the pipe: nothing can follow it.
-			c.stop.Close()
-		}
-		return 0, fmt.Errorf("%w: %w", ErrUpstreamClosed, err)
+	err := c.in.message(m, strconv.AppendInt(id[:0], n, 10))
+	if err == nil {
+		return nil
 	}
-	return n, nil
+	if errors.Is(err, ErrStalled) {
+		c.stop.Close() // half a line may stand in the pipe: nothing can follow it
+	}
+	if !c.Forget(n) {
+		return nil // it was settled meanwhile
+	}
+	return fmt.Errorf("%w: %w", ErrUpstreamClosed, err)
 }
 
 func (c *Child) Forget(n int64) bool {
@@ -330,12 +330,12 @@ func (c *Child) readMessages(r io.Reader) {
 		}
 		m.line = line
 		if flaw == sound && blank(line) {
-			c.pool.put(m)
+			m.free()
 			continue
 		}
 		if flaw == unterminated {
 			c.cfg.Log.Warn("dropped the server's last line: it has no end", "bytes", len(line))
-			c.pool.put(m)
+			m.free()
 			continue
 		}
 		f := &fault{id: id, why: fmt.Sprintf("a line over %d bytes", c.cfg.Limit)}
@@ -344,7 +344,7 @@ func (c *Child) readMessages(r io.Reader) {
 		}
 		if f != nil {
 			c.unreadable(f, len(line))
-			c.pool.put(m)
+			m.free()
 			continue
 		}
 		c.dispatch(m)
@@ -362,7 +362,7 @@ func (c *Child) dispatch(m *Message) {
 		return
 	}
 	c.cfg.Log.Debug("dropped a response that nobody waits for")
-	c.pool.put(m)
+	m.free()
 }
 
 // take is the answer function of the open request that an id names, which must

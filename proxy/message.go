@@ -49,6 +49,14 @@ type Message struct {
 	key  string // tells the ID from others; "" without one
 	line []byte
 	doc  ijson.Doc
+	home *pool // where it goes when it is done with; nil: nowhere
+}
+
+// free gives the message back. Nothing of it may be used afterwards.
+func (m *Message) free() {
+	if m != nil && m.home != nil {
+		m.home.put(m)
+	}
 }
 
 // Line is the message as it came, without the line's end.
@@ -300,11 +308,11 @@ func (p *pool) get() *Message {
 	if m, ok := p.free.Get().(*Message); ok {
 		return m
 	}
-	return new(Message)
+	return &Message{home: p}
 }
 
 func (p *pool) put(m *Message) {
-	if m == nil || cap(m.line) > keepBytes {
+	if cap(m.line) > keepBytes {
 		return
 	}
 	m.reset()

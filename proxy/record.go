@@ -5,14 +5,19 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"log/slog"
 	"time"
 
 	"countersign/internal/ijson"
 )
 
-// ErrBusy says that as many calls wait as may.
-var ErrBusy = errors.New("too many calls are waiting for their turn")
+var (
+	// ErrBusy says that as many calls wait as may.
+	ErrBusy = errors.New("too many calls are waiting for their turn")
+
+	// ErrNoRoom says that a call cannot be recorded now, and that nothing is
+	// lost: another may be later. Every other failure to record is final.
+	ErrNoRoom = errors.New("no room for the records of a call")
+)
 
 // Chain is one agent's records: the slip its calls stand under, and the ledger
 // and book they are written to.
@@ -61,11 +66,12 @@ type Amount struct {
 // Detail binds something to a stub by its SHA-256, in base64url.
 type Detail struct{ Name, SHA256 string }
 
-// Names of details (guard.md, section 3, step 6).
+// Names of details (guard.md, section 3, step 6). Those of tool and result have
+// a prefix that the settings choose.
 const (
 	detailArguments = "arguments"
-	detailTool      = "tool-name"
-	detailResult    = "tool-result"
+	detailTool      = ".tool-name"
+	detailResult    = ".tool-result"
 	detailRules     = "countersign.content-rules"
 	detailInput     = "countersign.input-responses"
 	detailUnknown   = "countersign.outcome-not-known"
@@ -95,7 +101,7 @@ type Call struct {
 	Annotations               []byte // the tool's, as the server gave them; nil without
 	Agent, Upstream           string
 	ClientName, ClientVersion string
-	ID                        []byte // the agent's id, as written
+	Watched                   []string // "file name/rule id"
 }
 
 // Refusal is a call that is not made, and who said no.
@@ -115,12 +121,14 @@ type Refusal struct {
 // Copy is the guard's own copy of a call it is about to make.
 type Copy struct{ Call }
 
-// Outcome is what came of a call. Exactly one of Result and Unknown is set.
+// Outcome is what came of a call.
 type Outcome struct {
-	Detail  Detail // the stub's last: the digest of the result, or of Unknown
-	Result  []byte // the canonical form of {"result": …} or {"error": …}
-	Unknown string // the reason, of an outcome that is not known
-	Removed int    // credentials taken out of the result
+	// How is result, tool-error (a result whose isError is true) or error, or
+	// the reason why the outcome is not known.
+	How     string
+	Detail  Detail // the stub's last: the digest of the answer, or of the reason
+	Answer  []byte // the canonical form of {"result": …} or {"error": …}; nil when not known
+	Removed int    // credentials taken out of the answer
 }
 
 // Receipt names the stub that was written; empty where none is.
@@ -156,24 +164,16 @@ func digest(v ijson.Value) string {
 	return fingerprint(ijson.AppendCanonical(nil, v))
 }
 
-// unrecorded is the chain of mode rules: no slip is asked, nothing is written,
-// calls do not wait for one another, and a refusal is a log line.
-type unrecorded struct {
-	log *slog.Logger
-	now func() time.Time
-}
+// unrecorded is the chain of mode rules: no slip is asked, nothing is written, and
+// calls do not wait for one another.
+type unrecorded struct{ now func() time.Time }
 
-func (u unrecorded) Take(context.Context) (Turn, error) {
-	return unrecordedTurn{u, u.now()}, nil
-}
+func (u unrecorded) Take(context.Context) (Turn, error) { return unrecordedTurn{u.now()}, nil }
 
 // Notice writes nothing: whoever notices logs it too.
-func (u unrecorded) Notice(Notice) error { return nil }
+func (unrecorded) Notice(Notice) error { return nil }
 
-type unrecordedTurn struct {
-	unrecorded
-	at time.Time
-}
+type unrecordedTurn struct{ at time.Time }
 
 func (t unrecordedTurn) At() time.Time             { return t.at }
 func (unrecordedTurn) Check(Proposal) Answer       { return Answer{Allowed: true} }

@@ -6,12 +6,17 @@ import "errors"
 // from any goroutine. It numbers the requests it sends itself, so the agent's
 // ids and the guard's own never meet.
 type Upstream interface {
-	// Request sends a request under a number of the upstream's own. Unless it
-	// fails, answer is called exactly once, with the response or with why none
-	// will come (an error that wraps [ErrUpstreamClosed] or is [ErrUnreadable]).
-	// Answers and the messages of Receive are given one after the other, in the
-	// order they came; answer owns the message and must not block for long.
-	Request(m *Message, answer func(*Message, error)) (number int64, err error)
+	// Open takes a number for a request that Request is about to send. answer is
+	// called exactly once, with the response or with why none will come (an
+	// error that wraps [ErrUpstreamClosed] or is [ErrUnreadable]), unless
+	// Forget comes first or Request fails. Answers and the messages of the
+	// Receiver are given one after the other, in the order they came; answer
+	// owns the message and must not block for long.
+	Open(answer func(*Message, error)) (number int64, err error)
+
+	// Request sends a request under its number. After an error the number is
+	// no longer open.
+	Request(number int64, m *Message) error
 
 	// Forget gives up waiting for the answer to a request. It reports whether
 	// the request was still open; its answer function is then never called, and

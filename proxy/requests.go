@@ -1,0 +1,95 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"countersign/internal/ijson"
+)
+
+// lifecycle are the methods that no setting can keep back: without them there is
+// no connection.
+var lifecycle = []string{
+	"initialize", "notifications/initialized", "server/discover", "ping",
+	"notifications/cancelled", "notifications/progress",
+}
+
+// passes says whether the settings let a method through.
+func (p *Pipeline) passes(method string) bool {
+	return p.cfg.PassThrough == nil || slices.Contains(p.cfg.PassThrough, "*") ||
+		slices.Contains(p.cfg.PassThrough, method) || slices.Contains(lifecycle, method) ||
+		strings.HasPrefix(method, "tools/")
+}
+
+// keeps is why a request other than tools/call is kept from the server; nil lets
+// it pass. Rules may name some of these methods as if they were tools, their
+// params being the arguments. A refusal by rule is to be recorded.
+func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
+	id := m.ID.Raw()
+	if strings.HasPrefix(m.Method, "tasks/") {
+		return &fault{code: codeMethod, id: id, why: "tasks are not offered here"}, nil
+	}
+	if !p.passes(m.Method) {
+		return &fault{code: codeMethod, id: id, why: "this method is not let through here"}, nil
+	}
+	rules := p.rules.Load()
+	if !rules.Rules(m.Method) {
+		return nil, nil
+	}
+	looks, err := rules.looks(m.Method, nil, nil)
+	if err != nil {
+		return &fault{code: codeInternal, id: id, why: err.Error()}, nil
+	}
+	if near := looks.alike(m.Params); near != "" {
+		return &fault{code: codeParams, id: id, why: fmt.Sprintf("a member of params that differs from %q only in case", near)}, nil
+	}
+	most, levels := rules.Limits()
+	if n := len(m.Params.Raw()); n > most {
+		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params of %d bytes, at most %d may be", n, most)}, nil
+	}
+	if levels < ijson.DefaultDepth && depth(m.Params) > levels {
+		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params nested deeper than %d levels", levels)}, nil
+	}
+	d := rules.Judge(&Question{
+		Tool: m.Method, Arguments: m.Params, Agent: p.cfg.Agent, Upstream: p.cfg.Upstream,
+		ClientName: peer.ClientName, ClientVersion: peer.ClientVersion, Now: p.now(),
+	})
+	if d.Allowed {
+		return nil, nil
+	}
+	return nil, &refusal{by: "rule", code: d.Code, rule: d.Rule, say: d.Say}
+}
+
+// refuseRequest records that a request other than tools/call was refused, and
+// answers it.
+func (p *Pipeline) refuseRequest(ctx context.Context, m *Message, peer Peer, no *refusal) Reply {
+	p.log.Info("refused a request", "method", short(m.Method), "by", no.by, "code", no.code, "rule", no.rule)
+	r := Reply{Line: errorLine(m.ID.Raw(), codeParams, "refused: "+no.say)}
+	turn, err := p.chain.Take(ctx)
+	if err == nil {
+		defer turn.Release()
+		record := Call{
+			Tool: m.Method, Arguments: m.Params.Raw(), Agent: p.cfg.Agent, Upstream: p.cfg.Upstream,
+			ClientName: peer.ClientName, ClientVersion: peer.ClientVersion,
+		}
+		if p.recorded {
+			record.Details = []Detail{{detailArguments, digest(m.Params)}}
+		}
+		err = turn.Refuse(Refusal{Call: record, By: no.by, Code: no.code, Rule: no.rule, NoDenial: true})
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrBusy), ctx.Err() != nil:
+		// Refused all the same; there was no turn to write it in.
+		p.log.Warn("a refused request is not on record", "err", err)
+	default:
+		p.log.Error("recording a refusal", "err", err)
+		if !errors.Is(err, ErrNoRoom) {
+			r.Fatal = err
+		}
+	}
+	return r
+}

@@ -1,0 +1,609 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"countersign/internal/ijson"
+)
+
+// drainTime is how long a connection whose agent has closed its input waits for
+// the answers to requests that are open still, other than calls, which are
+// waited for as long as they may take.
+const drainTime = 5 * time.Second
+
+// Server is an upstream with an end.
+type Server interface {
+	Upstream
+	Close() error
+	// Done is closed once the server has ended by itself or by Close.
+	Done() <-chan struct{}
+}
+
+// Connection is one agent that speaks over a pair of streams.
+type Connection struct {
+	Pipeline *Pipeline
+	// Start starts the server that this connection talks to.
+	Start func(Receiver) (Server, error)
+	In    io.Reader
+	Out   io.Writer
+	Log   *slog.Logger
+}
+
+// session is a connection at work. Three kinds of goroutine share it: the one
+// that reads the agent, the one in which the server's messages come, and one for
+// each call.
+type session struct {
+	p    *Pipeline
+	up   Server
+	in   io.Reader
+	out  *out
+	log  *slog.Logger
+	pool pool
+
+	calls sync.WaitGroup
+	order order
+	ended chan error // holds the first reason to end that came from within
+
+	mu      sync.Mutex          // guards what follows
+	open    map[string]*request // the agent's, by the id's key
+	asked   map[int64]asked     // the server's, by the number the agent knows them by
+	askedAs map[string]int64    // the same, by the key of the server's id
+	last    int64
+	listens map[int64][]byte // subscriptions by their number at the server: the agent's id
+	client  struct{ name, version string }
+	idle    chan struct{} // closed when open is empty; nil while nobody waits for that
+	closing bool          // no call begins any more
+}
+
+// request is one that the agent waits to be answered.
+type request struct {
+	id     []byte // as the agent wrote it
+	method string
+	number int64                   // at the server; 0 until it is sent, and of calls
+	cancel context.CancelCauseFunc // of calls and of requests being refused; nil of others
+}
+
+// asked is a request of the server.
+type asked struct {
+	id  []byte
+	key string
+}
+
+// Serve speaks with the agent until its input ends, the context ends, or the
+// server ends, and returns nil in the first two cases. It then lets calls in
+// flight be recorded and answered (on the context's end at once, their outcome
+// being unknown), ends the server, and returns when everything it started has
+// ended. In must be one whose reading can be ended, by SetReadDeadline or Close,
+// for that to be so when the context ends; see [Standard].
+func Serve(ctx context.Context, c Connection) error {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &session{
+		p: c.Pipeline, in: c.In, log: c.Log,
+		out:     newOut(c.Out, c.Pipeline.cfg.Timeout),
+		ended:   make(chan error, 1),
+		open:    map[string]*request{},
+		asked:   map[int64]asked{},
+		askedAs: map[string]int64{},
+		listens: map[int64][]byte{},
+	}
+	// What the calls stand under. It outlasts ctx by what it takes to say why.
+	calls, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+
+	started := make(chan struct{}) // the server may speak before Start returns
+	up, err := c.Start(func(m *Message) { <-started; s.fromServer(m) })
+	if err != nil {
+		return err
+	}
+	s.up = up
+	close(started)
+
+	read := make(chan error, 1)
+	go func() { read <- s.readAgent(calls) }()
+
+	var result error
+	reading := true
+	select {
+	case result = <-read:
+		reading = false
+		if result == nil {
+			result = s.drain(ctx, stop)
+		}
+	case <-ctx.Done():
+	case result = <-s.ended:
+	case <-up.Done():
+		result = ErrUpstreamClosed
+	}
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	stop(errStopped)
+	if reading && endReading(s.in) {
+		<-read
+	}
+	s.calls.Wait()
+	if err := up.Close(); err != nil {
+		s.log.Info("the server ended", "err", err)
+	}
+	select {
+	case err := <-s.ended: // a call that could not be recorded while ending
+		if result == nil || errors.Is(result, ErrUpstreamClosed) {
+			result = err
+		}
+	default:
+	}
+	return result
+}
+
+// endReading makes a waiting read return, where the stream can do that.
+func endReading(r io.Reader) bool {
+	if d, ok := r.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Now()) == nil {
+		return true
+	}
+	if c, ok := r.(*io.PipeReader); ok {
+		return c.Close() == nil
+	}
+	return false
+}
+
+// drain waits, once the agent sends no more, for what it still waits for.
+func (s *session) drain(ctx context.Context, stop context.CancelCauseFunc) error {
+	calls := make(chan struct{})
+	go func() { s.calls.Wait(); close(calls) }()
+	select {
+	case <-calls:
+	case <-ctx.Done():
+		stop(errStopped)
+		<-calls
+		return nil
+	case err := <-s.ended:
+		stop(errStopped)
+		<-calls
+		return err
+	}
+	t := time.NewTimer(drainTime)
+	defer t.Stop()
+	select {
+	case <-s.whenIdle():
+	case <-t.C:
+	case <-ctx.Done():
+	case <-s.up.Done():
+	}
+	return nil
+}
+
+// whenIdle is closed when no request is open but subscriptions, which have no end.
+func (s *session) whenIdle() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = make(chan struct{})
+	s.checkIdle()
+	return s.idle
+}
+
+// checkIdle closes idle when it is time. mu is held.
+func (s *session) checkIdle() {
+	if s.idle == nil {
+		return
+	}
+	for _, r := range s.open {
+		if r.method != "subscriptions/listen" {
+			return
+		}
+	}
+	select {
+	case <-s.idle:
+	default:
+		close(s.idle)
+	}
+}
+
+// end notes a reason to end the connection, unless there is one.
+func (s *session) end(err error) {
+	select {
+	case s.ended <- err:
+	default:
+	}
+}
+
+// send writes a line to the agent, and ends the connection when that fails.
+func (s *session) send(line []byte) {
+	if err := s.out.put(line); err != nil {
+		s.end(fmt.Errorf("writing to the agent: %w", err))
+	}
+}
+
+// sendMessage is send for a message under another id.
+func (s *session) sendMessage(m *Message, id []byte) {
+	if err := s.out.message(m, id); err != nil {
+		s.end(fmt.Errorf("writing to the agent: %w", err))
+	}
+}
+
+// readAgent reads the agent's messages to the end of its input.
+func (s *session) readAgent(ctx context.Context) error {
+	lines := newLineReader(s.in, s.p.cfg.BodyLimit)
+	for {
+		m := s.pool.get()
+		line, id, flaw, err := lines.next(m.line)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading from the agent: %w", err)
+		}
+		m.line = line
+		var f *fault
+		switch {
+		case flaw == tooLong:
+			f = &fault{code: codeRequest, id: id, why: fmt.Sprintf("a message of more than %d bytes", s.p.cfg.BodyLimit)}
+		case flaw == unterminated:
+			f = &fault{code: codeParse, id: findID(line), why: "the input ends inside a line"}
+		case blank(line):
+			m.free()
+			continue
+		default:
+			f = m.read(fromAgent)
+		}
+		if f != nil {
+			s.fault(m, f)
+			m.free()
+			continue
+		}
+		s.fromAgent(ctx, m)
+	}
+}
+
+// fault answers a message of the agent that goes no further.
+func (s *session) fault(m *Message, f *fault) {
+	if r := s.p.fault(m, f); r.Line != nil {
+		s.send(r.Line)
+	}
+}
+
+// fromAgent takes one message of the agent, which it owns, to where it belongs.
+func (s *session) fromAgent(ctx context.Context, m *Message) {
+	switch m.Kind {
+	case Request:
+		s.request(ctx, m)
+		return // whoever has it frees it
+	case Notification:
+		s.notification(m)
+		return
+	}
+	// An answer to a request of the server.
+	s.mu.Lock()
+	var to asked
+	if n, ok := number(m.ID); ok {
+		to, ok = s.asked[n]
+		if ok {
+			delete(s.asked, n)
+			delete(s.askedAs, to.key)
+		}
+	}
+	s.mu.Unlock()
+	if to.id == nil {
+		s.log.Debug("dropped an answer of the agent that nobody waits for")
+	} else if err := s.up.Send(m, to.id); err != nil {
+		s.log.Warn("the tool server did not take an answer", "err", err)
+	}
+	m.free()
+}
+
+// number is an id that the guard gave, spelt as the guard spells it.
+func number(id ijson.Value) (int64, bool) {
+	if id.Kind() != ijson.Number {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(id.Raw()), 10, 64)
+	return n, err == nil
+}
+
+// request takes one request of the agent.
+func (s *session) request(ctx context.Context, m *Message) {
+	r := &request{id: bytes.Clone(m.ID.Raw()), method: m.Method}
+	peer := Peer{Upstream: s.up}
+	var f *fault
+	s.mu.Lock()
+	peer.ClientName, peer.ClientVersion = s.client.name, s.client.version
+	switch {
+	case s.open[m.key] != nil:
+		f = &fault{code: codeRequest, id: r.id, why: "the id is that of a request that is open still"}
+	case len(s.open) >= MaxOpen:
+		f = &fault{code: codeRequest, id: r.id, why: ErrCrowded.Error()}
+	default:
+		s.open[m.key] = r
+	}
+	s.mu.Unlock()
+	if f != nil {
+		s.fault(m, f)
+		m.free()
+		return
+	}
+	if m.Method == "tools/call" {
+		s.call(ctx, m, r, peer)
+		return
+	}
+	f, no := s.p.keeps(m, peer)
+	switch {
+	case f != nil:
+		s.close(m.key, r)
+		s.fault(m, f)
+		m.free()
+	case no != nil:
+		s.aside(ctx, m, r, func(ctx context.Context) Reply { return s.p.refuseRequest(ctx, m, peer, no) })
+	default:
+		s.passOn(m, r)
+	}
+}
+
+// call takes one tools/call through the pipeline, in a goroutine of its own but
+// in its place among the calls.
+func (s *session) call(ctx context.Context, m *Message, r *request, peer Peer) {
+	most := MaxOpen // without a chain calls do not wait for one another
+	if s.p.recorded {
+		most = s.p.cfg.MaxWaiting
+	}
+	place, err := s.order.enter(most)
+	if err != nil {
+		s.close(m.key, r)
+		s.send(s.p.busy(m))
+		m.free()
+		return
+	}
+	peer.Place = place
+	s.aside(ctx, m, r, func(ctx context.Context) Reply { return s.p.Call(ctx, m, peer) })
+}
+
+// aside answers a request from a goroutine of its own.
+func (s *session) aside(ctx context.Context, m *Message, r *request, answer func(context.Context) Reply) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.mu.Lock()
+	r.cancel = cancel
+	if s.closing {
+		cancel(errStopped) // what waits for the calls may have looked already
+	} else {
+		s.calls.Add(1)
+	}
+	s.mu.Unlock()
+	if ctx.Err() != nil {
+		s.close(m.key, r)
+		m.free()
+		return
+	}
+	go func() {
+		defer s.calls.Done()
+		defer cancel(nil)
+		reply := answer(ctx)
+		s.close(m.key, r)
+		if reply.Line != nil {
+			s.send(reply.Line)
+		}
+		if reply.Fatal != nil {
+			s.end(reply.Fatal)
+		}
+		m.free()
+	}()
+}
+
+// close forgets an open request of the agent; its id may be used again.
+func (s *session) close(key string, r *request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[key] == r {
+		delete(s.open, key)
+		delete(s.listens, r.number)
+	}
+	s.checkIdle()
+}
+
+// passOn sends a request that is no call to the server as it is.
+func (s *session) passOn(m *Message, r *request) {
+	key := m.key
+	if m.Method == "initialize" {
+		info := m.Params.Member("clientInfo")
+		s.mu.Lock()
+		s.client.name, s.client.version = label(info.Member("name")), label(info.Member("version"))
+		s.mu.Unlock()
+	}
+	n, err := s.up.Open(func(answer *Message, err error) { s.answered(key, r, answer, err) })
+	if err == nil {
+		// Known before anything can refer to it.
+		s.mu.Lock()
+		r.number = n
+		if r.method == "subscriptions/listen" {
+			s.listens[n] = r.id
+		}
+		s.mu.Unlock()
+		err = s.up.Request(n, m)
+	}
+	m.free()
+	if err != nil {
+		s.answered(key, r, nil, err)
+	}
+}
+
+// answered gives the agent the server's answer to a request that is no call.
+func (s *session) answered(key string, r *request, m *Message, err error) {
+	s.mu.Lock()
+	n := r.number
+	s.mu.Unlock()
+	s.close(key, r)
+	if err == nil && r.method == "tools/list" && m.Kind == Result {
+		var cut *Message
+		if cut, err = s.p.seen(m); err == nil && cut != m {
+			m.free()
+			m = cut
+		}
+	}
+	if err != nil {
+		s.log.Warn("a request has no answer", "method", short(r.method), "err", err)
+		s.send(errorLine(r.id, codeInternal, err.Error()))
+		m.free()
+		return
+	}
+	if at := m.Result.Member("_meta").Member(metaSubscription); at.Exists() && n != 0 && isNumber(at, n) {
+		edits := []edit{{at.Start(), at.End(), r.id}, {m.ID.Start(), m.ID.End(), r.id}}
+		if edits[0].from > edits[1].from {
+			edits[0], edits[1] = edits[1], edits[0]
+		}
+		s.send(apply(m.line, edits))
+	} else {
+		s.sendMessage(m, r.id)
+	}
+	m.free()
+}
+
+// metaSubscription is the member of _meta that names a subscription by the id of
+// the request that opened it.
+const metaSubscription = "io.modelcontextprotocol/subscriptionId"
+
+func isNumber(v ijson.Value, n int64) bool {
+	got, ok := number(v)
+	return ok && got == n
+}
+
+// notification takes one notification of the agent.
+func (s *session) notification(m *Message) {
+	switch {
+	case m.Method == "tools/call":
+		s.fault(m, &fault{code: codeRequest, why: "a tools/call without an id", mute: true})
+	case m.Method == "notifications/cancelled":
+		s.cancelled(m)
+		return
+	case !s.p.passes(m.Method):
+		s.log.Info("kept a notification back", "method", short(m.Method))
+	default:
+		if err := s.up.Send(m, nil); err != nil {
+			s.log.Warn("the tool server did not take a notification", "method", short(m.Method), "err", err)
+		}
+	}
+	m.free()
+}
+
+// cancelled passes on that the agent gives a request up, under the number the
+// server knows it by.
+func (s *session) cancelled(m *Message) {
+	id := m.Params.Member("requestId")
+	key, ok := readID(id)
+	if !ok {
+		s.fault(m, &fault{code: codeRequest, why: "a cancellation whose requestId is no id", mute: true})
+		m.free()
+		return
+	}
+	s.mu.Lock()
+	r := s.open[key]
+	var cancel context.CancelCauseFunc
+	var n int64
+	if r != nil {
+		cancel, n = r.cancel, r.number
+	}
+	s.mu.Unlock()
+	switch {
+	case r == nil:
+		// Late ones are usual: the answer was on its way already.
+		s.log.Debug("dropped a cancellation of a request that is not open")
+	case cancel != nil:
+		cancel(&cancelled{m}) // the call has the notification now
+		return
+	case r.method == "initialize":
+		// It must not be cancelled; its answer would be missed.
+		s.log.Info("kept a cancellation of initialize back")
+	default:
+		if s.up.Forget(n) {
+			s.close(key, r)
+			if err := s.up.Put(cancellation(n, reasonCancelled, m)); err != nil {
+				s.log.Warn("the tool server did not take a cancellation", "err", err)
+			}
+		}
+	}
+	m.free()
+}
+
+// fromServer takes one message that the server sends of itself. It owns the
+// message.
+func (s *session) fromServer(m *Message) {
+	defer m.free()
+	switch {
+	case m.Kind == Request:
+		s.ask(m)
+	case m.Kind != Notification: // an error under no id
+		s.send(m.line)
+	case m.Method == "notifications/cancelled":
+		s.serverCancelled(m)
+	default:
+		if m.Method == "notifications/tools/list_changed" {
+			s.p.tools.stale()
+		}
+		if at := m.Params.Member("_meta").Member(metaSubscription); at.Exists() {
+			if n, ok := number(at); ok {
+				s.mu.Lock()
+				id := s.listens[n]
+				s.mu.Unlock()
+				if id != nil {
+					s.send(apply(m.line, []edit{{at.Start(), at.End(), id}}))
+					return
+				}
+			}
+		}
+		s.send(m.line)
+	}
+}
+
+// ask passes a request of the server on, under a number of this connection's own.
+func (s *session) ask(m *Message) {
+	why := ""
+	s.mu.Lock()
+	n := s.last + 1
+	switch _, twice := s.askedAs[m.key]; {
+	case twice:
+		why = "the id is that of a request that is open still"
+	case len(s.asked) >= MaxOpen:
+		why = ErrCrowded.Error()
+	default:
+		s.last = n
+		s.asked[n] = asked{bytes.Clone(m.ID.Raw()), m.key}
+		s.askedAs[m.key] = n
+	}
+	s.mu.Unlock()
+	if why != "" {
+		s.log.Warn("refused a request of the server", "method", short(m.Method), "err", why)
+		if err := s.up.Put(errorLine(m.ID.Raw(), codeRequest, why)); err != nil {
+			s.log.Debug("the tool server did not take a refusal", "err", err)
+		}
+		return
+	}
+	s.sendMessage(m, strconv.AppendInt(nil, n, 10))
+}
+
+// serverCancelled passes on that the server gives up a request of its own, or
+// ends a subscription of the agent's.
+func (s *session) serverCancelled(m *Message) {
+	at := m.Params.Member("requestId")
+	var id []byte
+	key, _ := readID(at)
+	s.mu.Lock()
+	if n, ok := s.askedAs[key]; ok {
+		delete(s.askedAs, key)
+		delete(s.asked, n)
+		id = strconv.AppendInt(nil, n, 10)
+	} else if n, ok := number(at); ok {
+		id = s.listens[n]
+	}
+	s.mu.Unlock()
+	if id == nil {
+		s.log.Debug("dropped a cancellation of the server's: the request is not open")
+		return
+	}
+	s.send(apply(m.line, []edit{{at.Start(), at.End(), id}}))
+}
