@@ -1,0 +1,446 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"unicode/utf8"
+	"unsafe"
+
+	"countersign/internal/glob"
+	"countersign/internal/ijson"
+	"countersign/internal/verdict"
+	"countersign/rules"
+)
+
+// kinds is a set of kinds of JSON values.
+type kinds uint8
+
+const (
+	kindNull kinds = 1 << iota
+	kindBool
+	kindNumber
+	kindString
+	kindArray
+	kindObject
+
+	kindScalar = kindNull | kindBool | kindNumber | kindString
+	kindAll    = kindScalar | kindArray | kindObject
+)
+
+func kindOf(k ijson.Kind) kinds {
+	switch k {
+	case ijson.Null:
+		return kindNull
+	case ijson.True, ijson.False:
+		return kindBool
+	case ijson.Number:
+		return kindNumber
+	case ijson.String:
+		return kindString
+	case ijson.Array:
+		return kindArray
+	case ijson.Object:
+		return kindObject
+	}
+	return 0
+}
+
+// outcome is a result of one check on one value: the four results, and that the
+// check cannot be applied to a value of this kind, which selections take apart.
+type outcome uint8
+
+const (
+	fails     = outcome(verdict.Fails)
+	holds     = outcome(verdict.Holds)
+	absent    = outcome(verdict.Absent)
+	cannot    = outcome(verdict.CannotJudge)
+	wrongKind = cannot + 1
+)
+
+func held(b bool) outcome {
+	if b {
+		return holds
+	}
+	return fails
+}
+
+// check is a compiled test of section 3.
+type check struct {
+	src  *rules.Check
+	fold bool
+	// applies are the kinds the check can be applied to.
+	applies kinds
+
+	whole  bool           // OfType: whole numbers are of the type
+	types  kinds          // OfType: the kinds asked for, numbers of any value among them
+	values *scalarSet     // Is, OneOf
+	texts  *textSet       // Contains, StartsWith, EndsWith
+	globs  *glob.Set      // Like
+	names  map[string]int // OnlyMembers, HasMembers: each name's number
+}
+
+// scalarSet is the entries of an is or a oneOf.
+type scalarSet struct {
+	kinds   kinds // of the entries
+	texts   map[string]bool
+	numbers map[float64]bool
+	bools   [2]bool // false, true
+	only    string  // of a set of one text
+	one     bool
+}
+
+// textSet is the texts of a contains, startsWith or endsWith, folded where they
+// are compared so.
+type textSet struct {
+	texts []string
+}
+
+// compiler turns what the rules say into what is judged, sharing what stands in
+// several rules.
+type compiler struct {
+	folder  folder
+	scalars map[scalarKey]*scalarSet
+	texts   map[textKey]*textSet
+	globs   map[textKey]*glob.Set
+}
+
+// A named list is one slice wherever it is used, so its first entry's address
+// tells it.
+type scalarKey struct {
+	first *rules.Scalar
+	n     int
+	fold  bool
+}
+
+type textKey struct {
+	first *string
+	n     int
+	fold  bool
+}
+
+func newCompiler() *compiler {
+	return &compiler{scalars: map[scalarKey]*scalarSet{}, texts: map[textKey]*textSet{}, globs: map[textKey]*glob.Set{}}
+}
+
+func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
+	k := check{src: src, fold: fold}
+	var err error
+	switch src.Kind {
+	case rules.Present:
+		k.applies = kindAll
+	case rules.OfType:
+		k.applies = kindAll
+		k.types, k.whole, err = typeKinds(src.Types)
+	case rules.Is, rules.OneOf:
+		k.values, err = c.scalarSet(src.Values, fold)
+		if err == nil {
+			k.applies = k.values.kinds
+		}
+	case rules.Contains, rules.StartsWith, rules.EndsWith:
+		k.applies = kindString
+		k.texts, err = c.textSet(src.Texts, fold)
+	case rules.Like:
+		k.applies = kindString
+		k.globs, err = c.globSet(src, fold)
+	case rules.Matches, rules.Finds:
+		k.applies, k.fold = kindString, false
+		if src.Regexp == nil {
+			err = fmt.Errorf("a pattern that is not compiled")
+		}
+	case rules.Length:
+		k.applies = kindString | kindArray | kindObject
+	case rules.Above, rules.AtLeast, rules.Below, rules.AtMost:
+		k.applies = kindNumber
+	case rules.OnlyMembers, rules.HasMembers:
+		k.applies = kindObject
+		k.names = make(map[string]int, len(src.Names))
+		for _, n := range src.Names {
+			if fold {
+				n = c.folder.text(n)
+			}
+			if _, known := k.names[n]; !known {
+				k.names[n] = len(k.names)
+			}
+		}
+	case rules.Path:
+		k.applies, k.fold = kindString, false
+		if src.Judge == nil {
+			err = fmt.Errorf("a test without its judge")
+		}
+	default:
+		err = fmt.Errorf("the test %s is not built into this version", src.Kind)
+	}
+	if err != nil {
+		return k, fmt.Errorf("%s: %w", src.Pointer, err)
+	}
+	return k, nil
+}
+
+func typeKinds(types []rules.Type) (k kinds, whole bool, err error) {
+	for _, t := range types {
+		switch t {
+		case rules.TypeString:
+			k |= kindString
+		case rules.TypeNumber:
+			k |= kindNumber
+		case rules.TypeInteger:
+			whole = true
+		case rules.TypeBoolean:
+			k |= kindBool
+		case rules.TypeNull:
+			k |= kindNull
+		case rules.TypeObject:
+			k |= kindObject
+		case rules.TypeArray:
+			k |= kindArray
+		default:
+			return 0, false, fmt.Errorf("an unknown type %q", t)
+		}
+	}
+	return k, whole, nil
+}
+
+func (c *compiler) scalarSet(values []rules.Scalar, fold bool) (*scalarSet, error) {
+	if len(values) == 0 {
+		return nil, fmt.Errorf("a test of no values")
+	}
+	key := scalarKey{&values[0], len(values), fold}
+	if s := c.scalars[key]; s != nil {
+		return s, nil
+	}
+	s := &scalarSet{texts: map[string]bool{}, numbers: map[float64]bool{}}
+	for _, v := range values {
+		switch v.Type {
+		case rules.TypeString:
+			s.kinds |= kindString
+			if fold {
+				v.Text = c.folder.text(v.Text)
+			}
+			s.texts[v.Text], s.only = true, v.Text
+		case rules.TypeNumber, rules.TypeInteger:
+			s.kinds |= kindNumber
+			s.numbers[v.Number] = true
+		case rules.TypeBoolean:
+			s.kinds |= kindBool
+			if v.Bool {
+				s.bools[1] = true
+			} else {
+				s.bools[0] = true
+			}
+		case rules.TypeNull:
+			s.kinds |= kindNull
+		default:
+			return nil, fmt.Errorf("an entry that is no scalar")
+		}
+	}
+	s.one = len(s.texts) == 1
+	c.scalars[key] = s
+	return s, nil
+}
+
+func (c *compiler) textSet(texts []string, fold bool) (*textSet, error) {
+	if len(texts) == 0 {
+		return nil, fmt.Errorf("a test of no texts")
+	}
+	key := textKey{&texts[0], len(texts), fold}
+	if s := c.texts[key]; s != nil {
+		return s, nil
+	}
+	s := &textSet{texts: texts}
+	if fold {
+		s.texts = make([]string, len(texts))
+		for i, t := range texts {
+			s.texts[i] = c.folder.text(t)
+		}
+	}
+	for i, t := range s.texts {
+		if t == "" {
+			return nil, fmt.Errorf("text %d has nothing left once it is folded, so every text would hold it", i+1)
+		}
+	}
+	c.texts[key] = s
+	return s, nil
+}
+
+func (c *compiler) globSet(src *rules.Check, fold bool) (*glob.Set, error) {
+	if !fold {
+		if src.Globs == nil {
+			return nil, fmt.Errorf("globs that are not compiled")
+		}
+		return src.Globs, nil
+	}
+	if len(src.Texts) == 0 {
+		return nil, fmt.Errorf("a test of no globs")
+	}
+	key := textKey{&src.Texts[0], len(src.Texts), fold}
+	if s := c.globs[key]; s != nil {
+		return s, nil
+	}
+	s, err := glob.NewSet(src.Texts, glob.Options{Fold: c.folder.text})
+	if err != nil {
+		return nil, err
+	}
+	c.globs[key] = s
+	return s, nil
+}
+
+// subject is one value that checks are held against. Its text is decoded once
+// and folded once, whatever the number of checks.
+type subject struct {
+	v      ijson.Value
+	kind   kinds
+	text   []byte
+	form   []byte // folded
+	texted bool
+	formed bool
+}
+
+func (j *judging) text(s *subject) []byte {
+	if !s.texted {
+		s.text, s.texted = textOf(s.v, &j.decoded), true
+	}
+	return s.text
+}
+
+// compared is the text in the form the check compares.
+func (j *judging) compared(s *subject, fold bool) []byte {
+	if !fold {
+		return j.text(s)
+	}
+	if !s.formed {
+		j.form = j.folder.append(j.form[:0], j.text(s))
+		s.form, s.formed = j.form, true
+	}
+	return s.form
+}
+
+// view is b as a string, without a copy. Nothing writes to b while the string
+// is looked at, and nobody who is given it keeps it.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// judge holds one check against one value. why is a short reason of a judge of
+// typed tests, never with the value.
+func (j *judging) judge(k *check, s *subject) (o outcome, why string) {
+	if k.applies&s.kind == 0 {
+		return wrongKind, ""
+	}
+	switch k.src.Kind {
+	case rules.OfType:
+		return held(k.types&s.kind != 0 || k.whole && s.kind == kindNumber && isWhole(s.v.Float())), ""
+	case rules.Is, rules.OneOf:
+		return held(j.among(k, s)), ""
+	case rules.Contains:
+		text := j.compared(s, k.fold)
+		for _, t := range k.texts.texts {
+			if bytes.Contains(text, []byte(t)) {
+				return holds, ""
+			}
+		}
+		return fails, ""
+	case rules.StartsWith:
+		text := view(j.compared(s, k.fold))
+		for _, t := range k.texts.texts {
+			if len(text) >= len(t) && text[:len(t)] == t {
+				return holds, ""
+			}
+		}
+		return fails, ""
+	case rules.EndsWith:
+		text := view(j.compared(s, k.fold))
+		for _, t := range k.texts.texts {
+			if len(text) >= len(t) && text[len(text)-len(t):] == t {
+				return holds, ""
+			}
+		}
+		return fails, ""
+	case rules.Like:
+		return held(k.globs.Match(view(j.compared(s, k.fold)))), ""
+	case rules.Matches, rules.Finds:
+		return held(k.src.Regexp.Match(j.text(s))), ""
+	case rules.Length:
+		n := int64(s.v.Len())
+		if s.kind == kindString {
+			n = int64(utf8.RuneCount(j.text(s)))
+		}
+		return held(n >= k.src.Bounds.Min && (k.src.Bounds.Max < 0 || n <= k.src.Bounds.Max)), ""
+	case rules.Above:
+		return held(s.v.Float() > k.src.Number), ""
+	case rules.AtLeast:
+		return held(s.v.Float() >= k.src.Number), ""
+	case rules.Below:
+		return held(s.v.Float() < k.src.Number), ""
+	case rules.AtMost:
+		return held(s.v.Float() <= k.src.Number), ""
+	case rules.OnlyMembers:
+		for n := range s.v.Members() {
+			if j.number(k, n) < 0 {
+				return fails, ""
+			}
+		}
+		return holds, ""
+	case rules.HasMembers:
+		return held(j.hasAll(k, s.v)), ""
+	case rules.Path:
+		r, why := k.src.Judge.Judge(view(j.text(s)))
+		return outcome(r), why
+	}
+	return cannot, "" // New lets no other kind in
+}
+
+// among: is the value one of the entries?
+func (j *judging) among(k *check, s *subject) bool {
+	switch s.kind {
+	case kindString:
+		text := j.compared(s, k.fold)
+		if k.values.one {
+			return string(text) == k.values.only
+		}
+		return k.values.texts[string(text)]
+	case kindNumber:
+		return k.values.numbers[s.v.Float()]
+	case kindBool:
+		if s.v.Bool() {
+			return k.values.bools[1]
+		}
+		return k.values.bools[0]
+	}
+	return true // null, which is an entry or the kind would be wrong
+}
+
+// number is a member name's place among the names of an onlyMembers or
+// hasMembers, -1 where it is none of them.
+func (j *judging) number(k *check, name ijson.Value) int {
+	text := textOf(name, &j.name)
+	if k.fold {
+		j.nameForm = j.folder.append(j.nameForm[:0], text)
+		text = j.nameForm
+	}
+	if n, ok := k.names[string(text)]; ok {
+		return n
+	}
+	return -1
+}
+
+// hasAll: is there a member for each name? Folded, several members may be one
+// name's.
+func (j *judging) hasAll(k *check, object ijson.Value) bool {
+	if object.Len() < len(k.names) {
+		return false
+	}
+	if cap(j.seen) < len(k.names) {
+		j.seen = make([]bool, len(k.names))
+	}
+	seen := j.seen[:len(k.names)]
+	clear(seen)
+	missing := len(k.names)
+	for n := range object.Members() {
+		if i := j.number(k, n); i >= 0 && !seen[i] {
+			seen[i] = true
+			missing--
+		}
+	}
+	return missing == 0
+}
+
+func isWhole(f float64) bool { return f == math.Trunc(f) }

@@ -1,0 +1,318 @@
+// Package engine compiles rules files and judges calls by them (content rules,
+// sections 2, 3, 6 and 9): it takes a [rules.Set] and gives, for a [Call], a
+// [Decision] with its reasons.
+//
+// Judging has no state, no I/O and no loop but over the call's own values, and
+// what it may cost is counted. What cannot be judged refuses.
+package engine
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"countersign/internal/ijson"
+	"countersign/internal/verdict"
+	"countersign/rules"
+)
+
+// Options say what judging needs from outside.
+type Options struct{}
+
+// Engine judges calls by one set of rules. It is safe for concurrent use and
+// never changes: new rules are a new Engine.
+type Engine struct {
+	set   *rules.Set
+	files []*file
+	idle  [maxIdle]atomic.Pointer[judging]
+}
+
+// maxIdle is how many scratch memories are kept between calls. Calls beyond as
+// many at once make new ones, which the collector takes back.
+const maxIdle = 16
+
+// file is a compiled rules file.
+type file struct {
+	src   *rules.File
+	doc   *ijson.Doc // of the file's text, to quote operands from
+	rules []*rule
+}
+
+// rule is a compiled rule.
+type rule struct {
+	file      *file
+	src       *rules.Rule
+	when      *condition // nil: it applies to every call of its tools
+	condition *condition
+}
+
+// wanted is the result of its condition with which a rule passes.
+func (r *rule) wanted() verdict.Result {
+	if r.src.Require != nil {
+		return verdict.Holds
+	}
+	return verdict.Fails
+}
+
+// New compiles a set. An error names a condition that is not built into this
+// version, or one that reading the rules should not have let through.
+func New(set *rules.Set, o Options) (*Engine, error) {
+	e := &Engine{set: set}
+	c := newCompiler()
+	for _, src := range set.Files {
+		f := &file{src: src}
+		var err error
+		if f.doc, err = ijson.Parse(src.Source, ijson.Options{}); err != nil {
+			return nil, fmt.Errorf("rules file %q: reading its text again: %w", src.Name, err)
+		}
+		for _, r := range src.Rules {
+			k := &rule{file: f, src: r}
+			if k.when, err = c.condition(r.When); err == nil {
+				k.condition, err = c.condition(r.Condition())
+			}
+			if err == nil && k.condition == nil {
+				err = fmt.Errorf("%s: a rule without a condition", r.Pointer)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("rules file %q: rule %q: %w", src.Name, r.ID, err)
+			}
+			f.rules = append(f.rules, k)
+		}
+		e.files = append(e.files, f)
+	}
+	return e, nil
+}
+
+// Limits gives the bounds of a call's arguments that are looked at before any
+// rule (content rules, section 6): their bytes, and their levels of lists and
+// objects.
+func (e *Engine) Limits() (argumentBytes, depth int) { return e.set.Limits() }
+
+// operand is a test's operand as it stands in the file, without its layout.
+func (f *file) operand(pointer string) string {
+	v, err := f.doc.Root().Pointer(pointer)
+	if err != nil || !v.Exists() {
+		return ""
+	}
+	b := ijson.AppendCanonical(nil, v)
+	if len(b) > maxOperand {
+		n := maxOperand
+		for n > 0 && b[n]&0xC0 == 0x80 {
+			n--
+		}
+		return string(b[:n]) + "…"
+	}
+	return string(b)
+}
+
+// judging is the scratch memory of one call, and where its judging stands.
+type judging struct {
+	folder folder
+	picker picker
+	values []ijson.Value // selected, a stack
+	rule   *rule         // being judged
+	left   budget        // of the rule's file
+	over   bool          // it is spent
+	full   bool          // judge every part of a condition
+
+	decoded, form, name, nameForm []byte // texts
+	seen                          []bool
+	merged                        ijson.Doc // arguments with input responses
+	mergedText                    []byte
+}
+
+// maxKept is the most scratch memory, in bytes and values, that is kept for the
+// next call: one hostile call must not hold much for ever.
+const maxKept = 1 << 20
+
+// begin takes scratch memory, end gives it back.
+func (e *Engine) begin() *judging {
+	for i := range e.idle {
+		if j := e.idle[i].Swap(nil); j != nil {
+			return j
+		}
+	}
+	return new(judging)
+}
+
+func (e *Engine) end(j *judging) {
+	kept := cap(j.decoded) + cap(j.form) + cap(j.name) + cap(j.nameForm) + cap(j.seen) + cap(j.values) +
+		cap(j.picker.text) + cap(j.picker.form) + cap(j.folder.a) + cap(j.folder.b) + cap(j.mergedText)
+	if kept > maxKept {
+		return
+	}
+	clear(j.values[:cap(j.values)]) // they hold the call's text
+	j.rule = nil
+	for i := range e.idle {
+		if e.idle[i].CompareAndSwap(nil, j) {
+			return
+		}
+	}
+}
+
+// Judge decides a call. Of the rules that refuse it names the first alone.
+func (e *Engine) Judge(c *Call) Decision { return e.decide(c, false) }
+
+// Explain makes the same decision, judges every rule all the same and gives the
+// whole trace.
+func (e *Engine) Explain(c *Call) Decision { return e.decide(c, true) }
+
+func (e *Engine) decide(c *Call, explain bool) Decision {
+	j := e.begin()
+	defer e.end(j)
+	root, ok := j.arguments(c)
+	if !ok {
+		return Decision{Code: CannotJudge}
+	}
+	d := Decision{Verdict: Allowed}
+	left := make([]budget, len(e.files))
+	for i, f := range e.files {
+		left[i] = budget{f.src.Limits.Values, f.src.Limits.Steps}
+	}
+	j.full, j.over = true, false
+	for _, watch := range [2]bool{false, true} {
+		for i, f := range e.files {
+			for _, r := range f.rules {
+				if r.src.Watch != watch || !r.src.Names(c.Tool) {
+					continue
+				}
+				j.apply(r, root, &left[i], &d, explain)
+			}
+		}
+	}
+	if !explain && len(d.Refusals) > 1 {
+		d.Refusals = d.Refusals[:1]
+	}
+	return d
+}
+
+// arguments is the object that pointers point into: the call's arguments, input
+// responses a member of them.
+func (j *judging) arguments(c *Call) (ijson.Value, bool) {
+	if c.Arguments.Exists() && c.Arguments.Kind() != ijson.Object {
+		return ijson.Value{}, false
+	}
+	if c.Arguments.Exists() && !c.InputResponses.Exists() {
+		return c.Arguments, true
+	}
+	b := append(j.mergedText[:0], '{')
+	if raw := c.Arguments.Raw(); c.Arguments.Len() > 0 {
+		b = append(b, raw[1:len(raw)-1]...)
+		if c.InputResponses.Exists() {
+			b = append(b, ',')
+		}
+	}
+	if c.InputResponses.Exists() {
+		b = append(b, `"inputResponses":`...)
+		b = append(b, c.InputResponses.Raw()...)
+	}
+	b = append(b, '}')
+	j.mergedText = b
+	// Both were read before, one member deeper at most; what can fail is that the
+	// arguments have a member of that name themselves.
+	if err := j.merged.Parse(b, ijson.Options{Depth: math.MaxInt}); err != nil {
+		return ijson.Value{}, false
+	}
+	return j.merged.Root(), true
+}
+
+// apply judges one rule and adds what comes of it to the decision.
+func (j *judging) apply(r *rule, root ijson.Value, left *budget, d *Decision, explain bool) {
+	if j.over {
+		if explain {
+			d.Trace.Rules = append(d.Trace.Rules, traceRule(r))
+		}
+		return
+	}
+	var t *RuleTrace
+	if explain {
+		n := traceRule(r)
+		t = &n
+	}
+	before := *left
+	j.rule, j.left = r, before
+	outcome, code := j.judgeRule(r, root, t)
+	*left = budget{max(j.left.values, 0), max(j.left.steps, 0)}
+	d.Steps += before.steps - left.steps
+	if outcome != NotApplied {
+		d.Applied++
+	}
+	if outcome == Refuses && t == nil {
+		// Once more, for the trace, with what it had.
+		n := traceRule(r)
+		t = &n
+		over := j.over
+		j.left, j.over = before, false
+		j.judgeRule(r, root, t)
+		j.over = over
+	}
+	if t == nil {
+		return
+	}
+	if code != OverBudget {
+		t.When.decide()
+		t.Condition.decide()
+	}
+	t.Steps, t.Values = before.steps-left.steps, before.values-left.values
+	d.Trace.Rules = append(d.Trace.Rules, *t)
+	if outcome != Refuses {
+		return
+	}
+	x := refusal(r, code, t)
+	if r.src.Watch {
+		d.Watched = append(d.Watched, x)
+		return
+	}
+	if d.Verdict == Allowed {
+		d.Verdict, d.File, d.Rule, d.Code, d.Say = Refused, x.File, x.Rule, x.Code, x.Say
+	}
+	d.Refusals = append(d.Refusals, x)
+}
+
+// judgeRule judges one rule within j.left. A limit passed refuses whatever else
+// came out.
+func (j *judging) judgeRule(r *rule, root ijson.Value, t *RuleTrace) (Outcome, Code) {
+	o, code := j.judgeWhole(r, root, t)
+	if j.over {
+		o, code = Refuses, OverBudget
+	}
+	if t != nil {
+		t.Outcome, t.Code = o, code
+	}
+	return o, code
+}
+
+func (j *judging) judgeWhole(r *rule, root ijson.Value, t *RuleTrace) (Outcome, Code) {
+	if r.when != nil {
+		var n *ConditionTrace
+		if t != nil {
+			n = traceOf(r.when, verdict.Fails)
+			t.When = n
+		}
+		switch j.condition(r.when, root, n) {
+		case verdict.Fails, verdict.Absent:
+			return NotApplied, ""
+		case verdict.CannotJudge:
+			return Refuses, CannotJudge
+		}
+	}
+	var n *ConditionTrace
+	if t != nil {
+		n = traceOf(r.condition, r.wanted())
+		t.Condition = n
+	}
+	switch j.condition(r.condition, root, n) {
+	case verdict.CannotJudge:
+		return Refuses, CannotJudge
+	case verdict.Holds:
+		if r.wanted() == verdict.Holds {
+			return Passes, ""
+		}
+		return Refuses, Condition
+	}
+	// It does not hold; absent at the top counts as that.
+	if r.wanted() == verdict.Holds {
+		return Refuses, Condition
+	}
+	return Passes, ""
+}

@@ -1,0 +1,434 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"countersign/internal/ijson"
+	"countersign/internal/verdict"
+	"countersign/rules"
+)
+
+// Trace is how a decision came about, rule by rule: of Explain every rule that
+// names the tool, of Judge those that refuse or would. It holds places in the
+// arguments, never a value of them; where names of members are what is judged,
+// it holds those, so it is for the author of the rules and not for the agent.
+type Trace struct {
+	Rules []RuleTrace
+}
+
+// Outcome is what became of a rule.
+type Outcome string
+
+const (
+	Passes     Outcome = "passes"
+	Refuses    Outcome = "refuses"        // or would, of a watching rule
+	NotApplied Outcome = "does not apply" // its when does not hold
+	NotJudged  Outcome = "not judged"     // a limit was passed before
+)
+
+// RuleTrace is one rule of a trace.
+type RuleTrace struct {
+	File, Rule string
+	Pointer    string // of the rule in its file
+	Watch      bool
+	Require    bool // its condition must hold; else it must not
+	Outcome    Outcome
+	Code       Code // of a rule that refuses
+	Steps      int  // checks on values it took
+	Values     int  // values it selected
+	// When and Condition are nil where the rule has none, or it was not judged.
+	When, Condition *ConditionTrace
+}
+
+// ConditionTrace is one condition of a trace.
+type ConditionTrace struct {
+	Form      string // all, any, not, or of a test its selection: arg, some, every
+	Pointer   string // of the condition in the rules file
+	Selection string // of a test: pointer, named and names as they select
+	Result    verdict.Result
+	// Wanted is whether the rule passes (or, of a when, applies) rather where the
+	// condition holds, or where it does not.
+	Wanted verdict.Result
+	// Decided: the result of what this stands in rests on it.
+	Decided bool
+	Parts   []*ConditionTrace
+	// Selected counts the values a test selected; Values are some of them, those
+	// that decided always among them.
+	Selected int
+	Values   []*ValueTrace
+
+	check *rules.Check // of a test, its first
+	told  string       // of a test, its pointer as it stands in the rule
+}
+
+// ValueTrace is one selected value.
+type ValueTrace struct {
+	Pointer string // in the arguments
+	Kind    string // string, number, boolean, null, array, object
+	Name    bool   // a member's name, whose text ends Pointer, was judged
+	Result  verdict.Result
+	Wrong   bool // not of a kind the checks apply to
+	Decided bool
+	Checks  []CheckTrace
+	told    string // Pointer as far as it may be told to the agent
+}
+
+// CheckTrace is one check on a value.
+type CheckTrace struct {
+	Test   rules.CheckKind
+	Result verdict.Result
+	Wrong  bool   // the check does not apply to values of this kind
+	Why    string // a short reason of a typed test
+	// Passing says what would have passed.
+	Passing string
+	operand string
+}
+
+// maxTraced is how many values of one test a trace shows before it keeps only
+// those that are the first of their result: enough to see a pattern in.
+const maxTraced = 16
+
+const whyKind = "not of a kind the test applies to"
+
+// traceRule begins the trace of a rule.
+func traceRule(r *rule) RuleTrace {
+	return RuleTrace{
+		File: r.file.src.Name, Rule: r.src.ID, Pointer: r.src.Pointer,
+		Watch: r.src.Watch, Require: r.src.Require != nil, Outcome: NotJudged,
+	}
+}
+
+// refusal is what is told of a rule that refuses, from its trace.
+func refusal(r *rule, code Code, t *RuleTrace) Refusal {
+	x := Refusal{File: t.File, Rule: t.Rule, Code: code, Say: r.src.Say}
+	if code == OverBudget {
+		return x
+	}
+	n := t.Condition
+	if n == nil {
+		n = t.When
+	}
+	test, v := n.first()
+	if test == nil {
+		return x
+	}
+	if v == nil { // nothing was selected
+		x.Test, x.Pointer, x.operand = test.check.Kind, test.told, r.file.operand(test.check.Pointer)
+		return x
+	}
+	x.Pointer, x.Found = v.told, v.Kind != "absent"
+	if c := v.first(); c != nil {
+		x.Test, x.why, x.operand = c.Test, c.Why, c.operand
+	}
+	return x
+}
+
+// traceOf begins the trace of a condition. wanted is the result with which the
+// rule passes.
+func traceOf(c *condition, wanted verdict.Result) *ConditionTrace {
+	n := &ConditionTrace{Pointer: c.src.Pointer, Wanted: wanted}
+	switch c.form {
+	case formAll:
+		n.Form = "all"
+	case formAny:
+		n.Form = "any"
+	case formNot:
+		n.Form = "not"
+	case formTest:
+		n.Form = string(c.test.sel.kind)
+		n.Selection = selectionText(&c.test.src.Select)
+		n.check, n.told = c.test.checks[0].src, c.test.src.Select.Pointer.Text
+	}
+	return n
+}
+
+// selectionText is a selection as a person reads it.
+func selectionText(s *rules.Selection) string {
+	p := s.Pointer.Text
+	if p == "" {
+		p = "the arguments"
+	}
+	if s.Named != nil {
+		p += " named " + strings.Join(s.Named, ", ")
+	}
+	if s.Names {
+		p = "names of members under " + p
+	}
+	return p
+}
+
+// part begins the trace of a condition's part. Like all that follow it does
+// nothing where nothing is traced.
+func (n *ConditionTrace) part(c *condition, i int) *ConditionTrace {
+	if n == nil {
+		return nil
+	}
+	wanted := n.Wanted
+	if c.form == formNot {
+		wanted = opposite(wanted)
+	}
+	p := traceOf(c.parts[i], wanted)
+	n.Parts = append(n.Parts, p)
+	return p
+}
+
+// passing says what would have passed a check, or what would not, where the rule
+// wants it to fail.
+func passing(test rules.CheckKind, operand string, wanted verdict.Result) string {
+	text := string(test) + " " + operand
+	switch test {
+	case rules.Present:
+		if (operand == "true") == (wanted == verdict.Holds) {
+			return "something there"
+		}
+		return "nothing there"
+	case rules.OfType:
+		text = "a value of type " + operand
+	case rules.Is:
+		text = operand
+	case rules.OneOf:
+		text = "one of " + operand
+	case rules.Contains:
+		text = "a text that contains " + operand
+	case rules.StartsWith:
+		text = "a text that starts with " + operand
+	case rules.EndsWith:
+		text = "a text that ends with " + operand
+	case rules.Like:
+		text = "a text like " + operand
+	case rules.Matches:
+		text = "a text that " + operand + " matches whole"
+	case rules.Finds:
+		text = "a text in which " + operand + " finds something"
+	case rules.Length:
+		text = "a length within " + operand
+	case rules.Above:
+		text = "a number above " + operand
+	case rules.AtLeast:
+		text = "a number of at least " + operand
+	case rules.Below:
+		text = "a number below " + operand
+	case rules.AtMost:
+		text = "a number of at most " + operand
+	case rules.OnlyMembers:
+		text = "an object without members other than " + operand
+	case rules.HasMembers:
+		text = "an object with the members " + operand
+	case rules.Path:
+		text = "a path that fits " + operand
+	}
+	if wanted != verdict.Holds {
+		return "anything but " + text
+	}
+	return text
+}
+
+func opposite(r verdict.Result) verdict.Result {
+	if r == verdict.Holds {
+		return verdict.Fails
+	}
+	return verdict.Holds
+}
+
+// value begins the trace of a value, which keep then takes in or not.
+func (n *ConditionTrace) value(t *test, root, v ijson.Value) *ValueTrace {
+	if n == nil {
+		return nil
+	}
+	full, told := place(root, v, t)
+	return &ValueTrace{Pointer: full, told: told, Kind: kindName(v.Kind()), Name: t.sel.names}
+}
+
+func (v *ValueTrace) check(j *judging, k *check, o outcome, why string) {
+	if v == nil {
+		return
+	}
+	c := CheckTrace{Test: k.src.Kind, Result: verdict.CannotJudge, Wrong: o == wrongKind, Why: why}
+	if o != wrongKind {
+		c.Result = verdict.Result(o)
+	}
+	c.operand = j.rule.file.operand(k.src.Pointer)
+	v.Checks = append(v.Checks, c)
+}
+
+// keep takes a value into the trace: the first ones, and the first of each result.
+func (n *ConditionTrace) keep(t *test, v *ValueTrace, o outcome) {
+	if n == nil {
+		return
+	}
+	v.Result, v.Wrong = verdict.CannotJudge, o == wrongKind
+	switch {
+	case o != wrongKind:
+		v.Result = verdict.Result(o)
+	case t.sel.deep && t.sel.kind == rules.Some:
+		v.Result = verdict.Fails // passed over
+	}
+	first := true
+	for _, w := range n.Values {
+		first = first && (w.Result != v.Result || w.Wrong != v.Wrong)
+	}
+	if !first && len(n.Values) >= maxTraced {
+		return
+	}
+	for i := range v.Checks {
+		c := &v.Checks[i]
+		c.Passing = passing(c.Test, c.operand, n.Wanted)
+	}
+	n.Values = append(n.Values, v)
+}
+
+// present traces the one test that needs no value.
+func (n *ConditionTrace) present(j *judging, t *test, r verdict.Result, root ijson.Value, found []ijson.Value) {
+	if n == nil {
+		return
+	}
+	v := &ValueTrace{Pointer: t.src.Select.Pointer.Text, Kind: "absent", Result: r}
+	v.told = v.Pointer
+	if len(found) > 0 {
+		v.Kind = kindName(found[0].Kind())
+	}
+	k := &t.checks[0]
+	c := CheckTrace{Test: rules.Present, Result: r, operand: j.rule.file.operand(k.src.Pointer)}
+	c.Passing = passing(c.Test, c.operand, n.Wanted)
+	v.Checks = []CheckTrace{c}
+	n.Values = append(n.Values, v)
+}
+
+// decide marks what a condition's result rests on, from the whole to the values.
+func (n *ConditionTrace) decide() {
+	if n == nil {
+		return
+	}
+	n.Decided = true
+	for _, p := range n.Parts {
+		if n.Form == "not" || restsOn(n, p.Result) {
+			p.decide()
+		}
+	}
+	for _, v := range n.Values {
+		if n.Form == string(rules.Arg) || restsOn(n, v.Result) {
+			v.Decided = true
+		}
+	}
+}
+
+// restsOn: does a result of an all, any, some or every rest on a part with this
+// one? Where they all have the result of the whole, on all of them.
+func restsOn(n *ConditionTrace, part verdict.Result) bool { return part == n.Result }
+
+// first is the first test that the result rests on, and its first value that
+// does, if any.
+func (n *ConditionTrace) first() (*ConditionTrace, *ValueTrace) {
+	if n == nil || !n.Decided {
+		return nil, nil
+	}
+	for _, p := range n.Parts {
+		if t, v := p.first(); t != nil {
+			return t, v
+		}
+	}
+	if len(n.Parts) > 0 {
+		return nil, nil
+	}
+	for _, v := range n.Values {
+		if v.Decided {
+			return n, v
+		}
+	}
+	return n, nil
+}
+
+// check is the first of a value's checks that its result rests on.
+func (v *ValueTrace) first() *CheckTrace {
+	for i := range v.Checks {
+		c := &v.Checks[i]
+		if c.Result == v.Result || v.Wrong && c.Wrong {
+			return c
+		}
+	}
+	return nil
+}
+
+// place gives a value's pointer under root, whole and as far as it may be told:
+// names that the rule does not hold stand as *.
+func place(root, v ijson.Value, t *test) (full, told string) {
+	var f, s strings.Builder
+	for at := root; at.Start() != v.Start() || at.End() != v.End(); {
+		next := ijson.Value{}
+		if at.Kind() == ijson.Array {
+			i := 0
+			for e := range at.Elements() {
+				if e.Start() <= v.Start() && v.End() <= e.End() {
+					next = e
+					break
+				}
+				i++
+			}
+			fmt.Fprintf(&f, "/%d", i)
+			fmt.Fprintf(&s, "/%d", i)
+		}
+		for n, m := range at.Members() {
+			is := n.Start() == v.Start()
+			if !is && (v.Start() < m.Start() || m.End() < v.End()) {
+				continue
+			}
+			name := n.Text()
+			f.WriteByte('/')
+			f.WriteString(escapeSegment(name))
+			s.WriteByte('/')
+			if t.tells(name) && !is {
+				s.WriteString(escapeSegment(name))
+			} else {
+				s.WriteByte('*')
+			}
+			if !is {
+				next = m
+			}
+			break
+		}
+		if !next.Exists() {
+			break
+		}
+		at = next
+	}
+	return f.String(), s.String()
+}
+
+// tells: is the name one that stands in the rule, so that it tells the agent
+// nothing of what it sent?
+func (t *test) tells(name string) bool {
+	for _, s := range t.sel.segs {
+		if s.Kind == rules.Name && s.Name == name {
+			return true
+		}
+	}
+	for _, n := range t.src.Select.Named {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+func escapeSegment(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
+}
+
+func kindName(k ijson.Kind) string {
+	switch k {
+	case ijson.Null:
+		return "null"
+	case ijson.True, ijson.False:
+		return "boolean"
+	case ijson.Number:
+		return "number"
+	case ijson.String:
+		return "string"
+	case ijson.Array:
+		return "array"
+	case ijson.Object:
+		return "object"
+	}
+	return "absent"
+}
