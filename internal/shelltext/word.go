@@ -1,0 +1,525 @@
+package shelltext
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// word is one word of a command as far as it can be known before it runs.
+type word struct {
+	text    string // all of it when plain or loose; else the literal text it begins with
+	plain   bool   // literal text and quotes, nothing a shell would expand
+	one     bool   // it is one word when it runs, whatever its text
+	number  bool   // what is not literal in it are digits ($?, $#, $((1+1)))
+	bracket bool   // a [ stands in what is known of it
+	loose   bool   // xargs -I or find puts something in its place
+	blank   bool   // an unquoted byte that some systems take for a blank
+}
+
+// settled says that the word is known now and will be the same when it runs.
+func (w word) settled() bool { return w.plain && !w.loose }
+
+// literal is a word that no shell looks at.
+func literal(text string) word {
+	return word{text: text, plain: true, one: true, bracket: strings.Contains(text, "[")}
+}
+
+// reading is a word being put together from its parts.
+type reading struct {
+	word
+	known   bool // every part so far was literal
+	started bool // a part has been seen
+	open    bool // an unquoted { is open, to see brace expansions
+	comma   bool // and a separator behind it
+	braces  bool // it is a brace expansion
+}
+
+// word reads a word that stands where the grammar wants one.
+func (l *look) word(w *syntax.Word) word {
+	l.steps++
+	if len(w.Parts) == 1 {
+		if lit, ok := w.Parts[0].(*syntax.Lit); ok && simple(lit.Value) {
+			return word{text: lit.Value, plain: true, one: true}
+		}
+	}
+	l.at.cover(w.Pos(), w.End())
+	return l.read(w, false)
+}
+
+// value reads the word behind the = of an assignment, which goes on with a word
+// rather than beginning one.
+func (l *look) value(w *syntax.Word) word {
+	l.steps++
+	l.at.cover(w.Pos(), w.End())
+	return l.read(w, true)
+}
+
+func (l *look) read(w *syntax.Word, goesOn bool) word {
+	r := reading{word: word{plain: true, one: true, number: true}, known: true, started: goesOn}
+	for i, part := range w.Parts {
+		var next syntax.WordPart
+		if i+1 < len(w.Parts) {
+			next = w.Parts[i+1]
+		}
+		l.part(&r, part, next, false)
+		if l.stopped() {
+			return r.word
+		}
+	}
+	if r.braces {
+		if l.at.dialect == posix {
+			l.cannot("a brace expansion")
+		}
+		r.plain, r.one = false, false
+	}
+	if lit, ok := w.Parts[0].(*syntax.Lit); ok && l.at.dialect == zsh && lit.Value != "" {
+		alone := len(w.Parts) == 1
+		if lit.Value[0] == '=' && !(alone && lit.Value == "=") || alone && lit.Value == "}" {
+			l.cannot("a word that zsh reads in its own way")
+		}
+	}
+	if strings.Contains(r.text, "[") {
+		r.bracket = true
+	}
+	r.number = r.number && !r.plain
+	return r.word
+}
+
+// simple says whether a literal is its own text: nothing quoted, nothing that
+// expands, nothing that could be a comment.
+func simple(s string) bool {
+	if s == "" || s[0] == '=' {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '\\', '*', '?', '[', '{', '}', '~', '#', '$':
+			return false
+		default:
+			if c >= 0x80 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// add appends literal text, as long as nothing unknown came before it.
+func (r *reading) add(text string) {
+	if r.known {
+		if r.text == "" {
+			r.text = text
+		} else {
+			r.text += text
+		}
+	}
+	if strings.Contains(text, "[") {
+		r.bracket = true
+	}
+}
+
+// unknown ends what is known of the word.
+func (r *reading) unknown(one, number bool) {
+	r.known, r.plain = false, false
+	r.one = r.one && one
+	r.number = r.number && number
+}
+
+// part reads one part of a word. next is the part behind it, nil at the end.
+func (l *look) part(r *reading, part, next syntax.WordPart, quoted bool) {
+	l.steps++
+	first := !r.started
+	r.started = true
+	switch part := part.(type) {
+	case *syntax.Lit:
+		if part.Value == "$" {
+			// The parser found no expansion behind the $. Shells may.
+			if lit, ok := next.(*syntax.Lit); next != nil && !(ok && quoted && strings.HasPrefix(lit.Value, " ")) {
+				l.cannot("a $ that may or may not begin an expansion")
+			}
+			r.add("$")
+			return
+		}
+		if quoted {
+			r.add(unquoteDouble(part.Value))
+		} else {
+			l.unquoted(r, part.Value, first)
+		}
+	case *syntax.SglQuoted:
+		if quoted {
+			l.cannot("a quote inside a quoted expansion")
+			return
+		}
+		l.at.asis(part.Left, part.Right)
+		if part.Dollar {
+			if l.at.dialect == posix {
+				l.cannot("$'…'")
+			}
+			r.unknown(true, false)
+			return
+		}
+		r.add(part.Value)
+	case *syntax.DblQuoted:
+		if quoted {
+			l.cannot("a quote inside a quoted expansion")
+			return
+		}
+		if part.Dollar {
+			if l.at.dialect == posix {
+				l.cannot(`$"…"`)
+			}
+			r.unknown(true, false)
+		}
+		for i, p := range part.Parts {
+			var after syntax.WordPart
+			if i+1 < len(part.Parts) {
+				after = part.Parts[i+1]
+			}
+			l.part(r, p, after, true)
+		}
+	case *syntax.ParamExp:
+		one, number := l.param(part, quoted)
+		r.unknown(one, number)
+	case *syntax.CmdSubst:
+		l.cmdSubst(part, quoted)
+		r.unknown(quoted, false)
+	case *syntax.ArithmExp:
+		if part.Bracket || part.Unsigned || part.X == nil || !l.numbers(part.X) {
+			l.cannot("arithmetic on more than numbers")
+		}
+		r.unknown(true, true)
+	case *syntax.ProcSubst:
+		if quoted || part.Op != syntax.CmdIn && part.Op != syntax.CmdOut {
+			l.cannot("a process substitution of an unknown kind")
+			return
+		}
+		l.substitution(part.Stmts, part.Last)
+		r.unknown(true, false)
+	case *syntax.ExtGlob:
+		// The parser keeps the pattern as it is written, so nothing in it
+		// may be more than a pattern.
+		if l.at.dialect == zsh || part.Pattern == nil || !tamePattern(part.Pattern.Value) {
+			l.cannot("an extended glob")
+		}
+		r.unknown(false, false)
+	default:
+		l.cannot("a part of a word of an unknown kind")
+	}
+}
+
+// unquoted reads literal text outside quotes: escapes, and what makes a word
+// expand.
+func (l *look) unquoted(r *reading, raw string, first bool) {
+	escapes := 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			escapes++
+			i++
+		case '*', '?', '[':
+			// A lone [ is the name of test and no pattern.
+			if raw != "[" || !first {
+				r.plain, r.one = false, false
+			}
+		case '~':
+			if i == 0 && first {
+				r.plain = false
+			}
+		case '#':
+			if i == 0 && first {
+				l.cannot("a # that may or may not begin a comment")
+			}
+		case '{':
+			r.open, r.comma = true, false
+		case ',':
+			r.comma = r.comma || r.open
+		case '.':
+			if i+1 < len(raw) && raw[i+1] == '.' {
+				r.comma = r.comma || r.open
+			}
+		case '}':
+			r.braces = r.braces || r.open && r.comma
+		case 0x85, 0xA0:
+			r.blank = true
+		}
+	}
+	if escapes == 0 {
+		r.add(raw)
+		return
+	}
+	var b strings.Builder
+	for i := 0; i < len(raw); i++ {
+		if raw[i] == '\\' && i+1 < len(raw) {
+			i++
+		}
+		b.WriteByte(raw[i])
+	}
+	r.add(b.String())
+}
+
+// unquoteDouble takes the escapes out of literal text in double quotes.
+func unquoteDouble(raw string) string {
+	if !strings.Contains(raw, `\`) {
+		return raw
+	}
+	var b strings.Builder
+	for i := 0; i < len(raw); i++ {
+		if raw[i] == '\\' && i+1 < len(raw) {
+			switch raw[i+1] {
+			case '$', '`', '"', '\\':
+				i++
+			}
+		}
+		b.WriteByte(raw[i])
+	}
+	return b.String()
+}
+
+// tamePattern says whether the inside of an extended glob is a mere pattern.
+func tamePattern(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !letter(c) && (c < '0' || c > '9') && !strings.ContainsRune("_.|*?-+@/,:", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// param reads a parameter expansion: whether it is surely one word, and whether
+// it is surely digits.
+func (l *look) param(p *syntax.ParamExp, quoted bool) (one, number bool) {
+	if p.Param == nil || p.Flags != nil || p.Width || p.IsSet || p.NestedParam != nil || p.Modifiers != nil ||
+		p.Split != syntax.OptUnset || p.GlobSubst != syntax.OptUnset || p.RcExpand != syntax.OptUnset {
+		l.cannot("an expansion of an unknown kind")
+		return false, false
+	}
+	name := p.Param.Value
+	if p.Short {
+		if p.Excl || p.Length || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil {
+			l.cannot("an expansion of an unknown kind")
+		}
+		if at := int(p.End().Offset()); l.at.dialect == zsh && at < len(l.at.src) && l.at.src[at] == '[' {
+			l.cannot("a subscript")
+		}
+		switch name {
+		case "?", "#", "$", "!":
+			return true, true
+		}
+		return quoted && name != "@", false
+	}
+	inner := l.at.slice(p.Dollar, p.Rbrace)
+	special := !validName(name) && !digits(name)
+	if special && name != "@" && name != "*" && (p.Length || p.Exp != nil || p.Slice != nil || p.Repl != nil) {
+		l.cannot("an expansion of a special parameter that shells read differently")
+		return false, false
+	}
+	if p.Excl && p.Names == 0 {
+		l.cannot("${!…}, which evaluates the name")
+		return false, false
+	}
+	l.subscript(p.Index)
+	if s := p.Slice; s != nil && (s.Offset != nil && !l.numbers(s.Offset) || s.Length != nil && !l.numbers(s.Length)) {
+		l.cannot("arithmetic on more than numbers")
+	}
+	if p.Repl != nil {
+		l.inner(p.Repl.Orig, inner, quoted)
+		l.inner(p.Repl.With, inner, quoted)
+	}
+	if p.Exp != nil {
+		l.expansion(p, inner, quoted)
+	}
+	if p.Length {
+		return true, true
+	}
+	return quoted && !strings.Contains(inner, "@"), false
+}
+
+// expansion reads the operator of ${name…word} and its word.
+func (l *look) expansion(p *syntax.ParamExp, inner string, quoted bool) {
+	switch p.Exp.Op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+		syntax.ErrorUnset, syntax.ErrorUnsetOrNull,
+		syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix,
+		syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if !validName(p.Param.Value) {
+			l.cannot("an assignment to what is no variable")
+			return
+		}
+		l.variable(p.Param.Value, true)
+	case syntax.OtherParamOps:
+		// @P expands the value as a prompt, and so runs what is in it.
+		switch p.Exp.Word.Lit() {
+		case "Q", "U", "u", "L", "E":
+			return
+		}
+		l.cannot("${x@P} or another transformation of its kind")
+		return
+	default:
+		l.cannot("an expansion of an unknown kind")
+		return
+	}
+	l.inner(p.Exp.Word, inner, quoted)
+}
+
+// inner reads a word inside ${…}, given all the source between its braces. In
+// there shells part over quotes, escapes and braces, so it holds none: but for
+// quotes around tame text where the expansion itself is not quoted.
+func (l *look) inner(w *syntax.Word, source string, quoted bool) {
+	if w == nil {
+		return
+	}
+	l.nest++
+	defer func() { l.nest-- }()
+	if l.nest > MaxNesting {
+		l.cannot("nesting over 100 deep")
+		return
+	}
+	quotes := !quoted && !strings.Contains(source, "$(")
+	for i := 2; i < len(source); i++ { // behind the ${
+		switch c := source[i]; c {
+		case '\\', '`', '\n':
+			l.cannot("a quote, escape or line break inside ${…}")
+			return
+		case '\'', '"':
+			if !quotes {
+				l.cannot("a quote inside a quoted expansion")
+				return
+			}
+		case '{':
+			if source[i-1] != '$' {
+				l.cannot("a brace inside ${…}")
+				return
+			}
+		}
+	}
+	if strings.Count(source[2:], "{") != strings.Count(source[2:], "}") {
+		l.cannot("a brace inside ${…}")
+		return
+	}
+	for _, part := range w.Parts {
+		l.steps++
+		switch part := part.(type) {
+		case *syntax.Lit:
+			if part.Value == "$" {
+				l.cannot("a $ that may or may not begin an expansion")
+			}
+		case *syntax.ParamExp:
+			l.param(part, quoted)
+		case *syntax.CmdSubst:
+			l.cmdSubst(part, quoted)
+		case *syntax.ArithmExp:
+			if part.Bracket || part.Unsigned || part.X == nil || !l.numbers(part.X) {
+				l.cannot("arithmetic on more than numbers")
+			}
+		case *syntax.SglQuoted:
+			if quoted || part.Dollar || strings.ContainsAny(part.Value, "{}'\"$") {
+				l.cannot("a quote inside ${…}")
+			}
+		case *syntax.DblQuoted:
+			if quoted || part.Dollar || len(part.Parts) != 1 {
+				l.cannot("a quote inside ${…}")
+				break
+			}
+			if lit, ok := part.Parts[0].(*syntax.Lit); !ok || strings.ContainsAny(lit.Value, "{}'\"$") {
+				l.cannot("a quote inside ${…}")
+			}
+		default:
+			l.cannot("a part of a word of an unknown kind")
+		}
+		if l.stopped() {
+			return
+		}
+	}
+}
+
+// cmdSubst reads $(…) and `…`.
+func (l *look) cmdSubst(c *syntax.CmdSubst, quoted bool) {
+	if c.TempFile || c.ReplyVar {
+		l.cannot("${ …; }")
+		return
+	}
+	if c.Backquotes {
+		// Shells look for the second backquote before they look for quotes.
+		inside := l.at.slice(c.Left, c.Right)
+		if inside == "" || strings.ContainsAny(inside[1:], "\\`") || quoted && strings.Contains(inside, `"`) {
+			l.cannot("backquotes with an escape, a backquote or a quote inside")
+			return
+		}
+	}
+	l.substitution(c.Stmts, c.Last)
+}
+
+// substitution judges what runs inside a substitution.
+func (l *look) substitution(stmts []*syntax.Stmt, last []syntax.Comment) {
+	if !l.j.substitutions {
+		l.fail("a substitution")
+	}
+	l.at.inside++
+	l.stmts(stmts, last)
+	l.at.inside--
+}
+
+// subscript reads the index of an array.
+func (l *look) subscript(x syntax.ArithmExpr) {
+	if x == nil {
+		return
+	}
+	if l.at.dialect == zsh {
+		l.cannot("a subscript")
+		return
+	}
+	if w, ok := x.(*syntax.Word); ok && len(w.Parts) == 1 {
+		if lit, ok := w.Parts[0].(*syntax.Lit); ok && (lit.Value == "@" || lit.Value == "*") {
+			return
+		}
+	}
+	if !l.numbers(x) {
+		l.cannot("a subscript that is more than numbers")
+	}
+}
+
+// numbers says whether an arithmetic expression is made of numbers and
+// operators alone. A name in it would be evaluated, and its value, and so on.
+func (l *look) numbers(x syntax.ArithmExpr) bool {
+	l.steps++
+	l.nest++
+	defer func() { l.nest-- }()
+	if l.nest > MaxNesting {
+		return false
+	}
+	switch x := x.(type) {
+	case *syntax.Word:
+		if len(x.Parts) != 1 {
+			return false
+		}
+		lit, ok := x.Parts[0].(*syntax.Lit)
+		return ok && number(lit.Value)
+	case *syntax.ParenArithm:
+		return x.X != nil && l.numbers(x.X)
+	case *syntax.UnaryArithm:
+		switch x.Op {
+		case syntax.Not, syntax.BitNegation, syntax.Plus, syntax.Minus:
+			return !x.Post && x.X != nil && l.numbers(x.X)
+		}
+	case *syntax.BinaryArithm:
+		switch x.Op {
+		case syntax.Add, syntax.Sub, syntax.Mul, syntax.Quo, syntax.Rem, syntax.Pow,
+			syntax.Eql, syntax.Neq, syntax.Gtr, syntax.Lss, syntax.Leq, syntax.Geq,
+			syntax.And, syntax.Or, syntax.Xor, syntax.Shl, syntax.Shr,
+			syntax.AndArit, syntax.OrArit, syntax.Comma, syntax.TernQuest, syntax.TernColon:
+			return x.X != nil && x.Y != nil && l.numbers(x.X) && l.numbers(x.Y)
+		}
+	}
+	return false
+}
+
+// number says whether the text is a number in every shell's arithmetic.
+func number(s string) bool {
+	if hex, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok {
+		return hex != "" && strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return digits(s)
+}
