@@ -42,7 +42,14 @@ type scene struct {
 	now     Time
 	chains  map[string]*link
 	lines   [][]byte
+
+	first      *Slip
+	saved      []byte // an approval's record
+	savedPrint string
 }
+
+// slipID is the id of the slip signed first.
+func (w *scene) slipID() string { return w.first.ID }
 
 type link struct {
 	seq      int64
@@ -110,6 +117,9 @@ func (w *scene) sign(s *Slip) []byte {
 	w.t.Helper()
 	record, err := w.passkey.SignSlip(s)
 	w.check(err)
+	if w.first == nil {
+		w.first = s
+	}
 	w.slip = Fingerprint(s.Append(nil))
 	return w.put(AppendLine(nil, KindSlip, record))
 }
