@@ -11,3 +11,6 @@ func WriteLine(l Line, key ed25519.PrivateKey) []byte {
 	line, _ := w.write(l, key)
 	return slices.Clone(line)
 }
+
+// PrivateOf is the private key of a ledger key, for tests that forge lines.
+func PrivateOf(k *LedgerKey) ed25519.PrivateKey { return k.private }

@@ -56,6 +56,7 @@ func (s *ledgerState) take(raw []byte) (Line, error) {
 // chained checks number, prev and signature.
 func (s *ledgerState) chained(l *Line) error {
 	switch {
+	case s.prev == anyPrev:
 	case l.Seq != s.lines:
 		return &chainBreak{fmt.Sprintf("it has number %d where %d must follow: a line is missing, or out of place", l.Seq, s.lines)}
 	case l.Prev != s.prev:

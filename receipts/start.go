@@ -359,13 +359,16 @@ func (c *Chain) begin(f *found) error {
 	return err
 }
 
+// noticeTail is what the notice of a mended end is called.
+const noticeTail = "recovered-tail"
+
 // mendLedger cuts off what is no whole line and writes a notice that names it.
 func (c *Chain) mendLedger(f *found) error {
 	t := &f.tail
 	if t.empty() && !t.newline {
 		return nil
 	}
-	n := &NoticeLine{What: "recovered-tail", File: "ledger", Bytes: int64(len(t.bytes)) + t.zeros, SHA256: t.sum()}
+	n := &NoticeLine{What: noticeTail, File: "ledger", Bytes: int64(len(t.bytes)) + t.zeros, SHA256: t.sum()}
 	switch {
 	case t.newline:
 		n.Text = "the last line lacked its line end, which was added; the line is whole"
@@ -412,17 +415,27 @@ func (c *Chain) takeSlip(f *found) error {
 		return fmt.Errorf("the slip of %q: %w", c.cfg.Name, err)
 	}
 	c.slip = e.Fingerprint()
-	slip, ok := c.checker.Slip(c.slip)
-	if !ok {
-		line := AppendLine(nil, KindSlip, c.cfg.Slip)
-		if err := c.logs.Book.Reserve(len(line) + 1); err != nil {
-			return err
-		}
+	slip, inBook := c.checker.Slip(c.slip)
+	line := AppendLine(nil, KindSlip, c.cfg.Slip)
+	if !inBook {
 		if entry := c.checker.Add(line); len(entry.Problems) > 0 {
 			return fmt.Errorf("the slip of %q: %w", c.cfg.Name, entry.Problems[0])
 		}
-		if slip, ok = c.checker.Slip(c.slip); !ok {
-			return fmt.Errorf("the slip of %q was not taken into the book", c.cfg.Name)
+		slip, _ = c.checker.Slip(c.slip)
+	}
+	if slip == nil {
+		return fmt.Errorf("the slip of %q was not taken into the book", c.cfg.Name)
+	}
+	if !slip.Agent.Keys.Equal(c.cfg.Agent.Keys()) {
+		return fmt.Errorf("the slip of %q names other keys of the agent than the key file holds: sign a slip with the keys that `countersign keys` prints", c.cfg.Name)
+	}
+	service, ok := slip.Service(c.cfg.Service)
+	if !ok || !service.Keys.Equal(c.cfg.Guard.Keys()) {
+		return fmt.Errorf("the slip of %q does not name the guard %q with the keys of its key file: sign a slip with what `countersign keys` prints", c.cfg.Name, c.cfg.Service)
+	}
+	if !inBook {
+		if err := c.logs.Book.Reserve(len(line) + 1); err != nil {
+			return err
 		}
 		if err := c.logs.Book.Append(line); err != nil {
 			return err
@@ -431,13 +444,6 @@ func (c *Chain) takeSlip(f *found) error {
 			return err
 		}
 		c.book.wrote(line)
-	}
-	if !slip.Agent.Keys.Equal(c.cfg.Agent.Keys()) {
-		return fmt.Errorf("the slip of %q names other keys of the agent than the key file holds: sign a slip with the keys that `countersign keys` prints", c.cfg.Name)
-	}
-	service, ok := slip.Service(c.cfg.Service)
-	if !ok || !service.Keys.Equal(c.cfg.Guard.Keys()) {
-		return fmt.Errorf("the slip of %q does not name the guard %q with the keys of its key file: sign a slip with what `countersign keys` prints", c.cfg.Name, c.cfg.Service)
 	}
 	c.seq, c.previous, c.last = c.checker.Next(c.slip, "")
 	return nil
