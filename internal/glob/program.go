@@ -246,16 +246,11 @@ func (g *Glob) walk(text string) (bool, int) {
 	}
 }
 
-// example makes a text that the glob matches: the first branch of each brace,
-// one segment for each **. A class that no character is left for is an error.
+// example makes a text that the glob matches: the first branch of each brace, one
+// character for each *, one segment for each **. A class that no character is left
+// for is an error.
 func (g *Glob) example() (string, error) {
 	var b []byte
-	starred, from := false, 0 // of the segment being made
-	finish := func() {
-		if starred && g.sep != 0 && len(b) == from {
-			b = append(b, 'x')
-		}
-	}
 	for i := 0; ; {
 		s := &g.prog[i]
 		i++
@@ -263,29 +258,32 @@ func (g *Glob) example() (string, error) {
 		case opLiteral:
 			b = utf8.AppendRune(b, s.r)
 		case opSep:
-			finish()
 			b = append(b, g.sep)
-			starred, from = false, len(b)
-		case opAny:
-			b = append(b, 'x')
+		case opAny, opStar:
+			b = append(b, plainByte(g.sep))
 		case opClass:
 			r, ok := s.class.any(g.sep)
 			if !ok {
 				return "", &Error{Offset: s.at, Msg: "no character is left that the brackets match"}
 			}
 			b = utf8.AppendRune(b, r)
-		case opStar:
-			starred = true
 		case opDouble:
-			b = append(b, 'x')
+			b = append(b, plainByte(g.sep))
 			i++
 		case opFork, opJump:
 			i = int(s.to[0])
 		case opEnd:
-			finish()
 			return string(b), nil
 		}
 	}
+}
+
+// plainByte gives a letter that is not the separator.
+func plainByte(sep byte) byte {
+	if sep == 'x' {
+		return 'y'
+	}
+	return 'x'
 }
 
 // any gives a character of the class, a plain one if it can.

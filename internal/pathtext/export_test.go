@@ -1,0 +1,14 @@
+package pathtext
+
+import "countersign/internal/verdict"
+
+// JudgeSlowly judges without the short way for plain texts.
+func (j *Judge) JudgeSlowly(text string) (verdict.Result, string) { return j.judge(text) }
+
+var (
+	FoldPath  = foldPath
+	Invisible = invisible
+	Character = character
+	Escapes   = escapes
+	FewRoots  = fewRoots
+)
