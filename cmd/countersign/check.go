@@ -1,0 +1,101 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"countersign/internal/settings"
+	"countersign/receipts"
+)
+
+func (p *program) checkCommand() *cobra.Command {
+	var config string
+	return p.answers(configured(&cobra.Command{
+		Use:   "check",
+		Short: "Say every problem of the settings and of all they name",
+		Long: `check lists every problem it can find in one run: each value still written
+<like this>, the server's program and folder, each credential, the rules files,
+each key file and the slip. Once none is left it holds the slip against the keys,
+the rules and the tools, as a start does. It writes nothing, starts nothing and
+prints no credential. Exit codes: 0 no problem; 1 there are; 2 the settings file
+cannot be read.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return p.check(config) },
+	}, &config))
+}
+
+func (p *program) check(config string) error {
+	w, err := load(config)
+	if err != nil {
+		return err
+	}
+	w.readAll()
+	if p.asJSON {
+		answer := struct {
+			OK          bool       `json:"ok"`
+			Problems    []told     `json:"problems"`
+			Warnings    []told     `json:"warnings"`
+			Mode        string     `json:"mode"`
+			Settings    string     `json:"settings,omitempty"` // fingerprint
+			Rules       []software `json:"rules"`
+			Slip        string     `json:"slip,omitempty"` // fingerprint
+			ValidUntil  string     `json:"validUntil,omitempty"`
+			Development bool       `json:"development"`
+		}{OK: len(w.problems) == 0, Problems: tell(w.problems), Warnings: tell(w.warnings),
+			Mode: string(w.settings.Mode), Settings: w.settings.Fingerprint, Rules: []software{}}
+		if w.rules != nil {
+			answer.Rules = softwareOf(w.rules)
+		}
+		if w.permission != nil {
+			answer.Slip = receipts.Fingerprint(w.permission.Append(nil))
+			answer.ValidUntil = w.permission.ValidUntil.String()
+			answer.Development = receipts.IsDevelopment(w.permission)
+		}
+		if err := p.answer(answer); err != nil {
+			return err
+		}
+	} else {
+		p.tellCheck(w)
+	}
+	if len(w.problems) > 0 {
+		return errNo
+	}
+	return nil
+}
+
+// readAll reads and checks all there is, and holds it together once nothing else
+// is wrong.
+func (w *world) readAll() {
+	w.readServer()
+	w.readRules()
+	w.readKeys(false)
+	w.readSlip()
+	if len(w.problems) == 0 {
+		w.hold()
+	}
+}
+
+func (p *program) tellCheck(w *world) {
+	for _, problem := range w.problems {
+		p.say("error: %s", problem)
+	}
+	for _, warning := range w.warnings {
+		warning.Code = "" // the line says that it is one
+		p.say("warning: %s", warning)
+	}
+	if len(w.problems) > 0 {
+		p.say("%s, %s", plural(len(w.problems), "problem"), plural(len(w.warnings), "warning"))
+		return
+	}
+	if w.rules != nil {
+		for i, s := range softwareOf(w.rules) {
+			p.say("rules: %s  %s  %s", s.SHA256, s.Name, w.rules.Files[i].Path)
+		}
+	}
+	if w.permission != nil {
+		p.say("slip: %s, in force from %s until %s", receipts.Fingerprint(w.permission.Append(nil)), w.permission.ValidFrom, w.permission.ValidUntil)
+	}
+	if w.settings.Mode != settings.Enforce {
+		p.say("mode: %s", w.settings.Mode)
+	}
+	p.say("no problem, %s", plural(len(w.warnings), "warning"))
+}

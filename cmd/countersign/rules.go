@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"countersign/rules"
+)
+
+func (p *program) rulesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rules",
+		Short: "Work on rules files",
+		Args:  cobra.NoArgs,
+		RunE:  needsCommand,
+	}
+	cmd.AddCommand(p.rulesCheckCommand(), p.rulesFingerprintCommand())
+	return cmd
+}
+
+// needsCommand is the run of a command that has only commands below it.
+func needsCommand(cmd *cobra.Command, _ []string) error {
+	return hint(fmt.Errorf("%s needs a command", cmd.CommandPath()), `"%s --help" lists them`, cmd.CommandPath())
+}
+
+func (p *program) rulesCheckCommand() *cobra.Command {
+	return p.answers(&cobra.Command{
+		Use:   "check FILE…",
+		Short: "Say every fault of rules files, then what to look at",
+		Long: `check reads the files as one set and lists every fault, then warnings, each
+with its place. Exit codes: 0 no fault; 1 a file has faults; 2 a file cannot be
+read.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			files, err := readSources(args)
+			if err != nil {
+				return err
+			}
+			return p.checkRules(files)
+		},
+	})
+}
+
+// readSources reads rules files from the disk.
+func readSources(paths []string) ([]rules.Source, error) {
+	files := make([]rules.Source, 0, len(paths))
+	for _, path := range paths {
+		b, err := readBounded(path, rules.MaxBytes)
+		if err != nil {
+			return nil, fmt.Errorf("reading a rules file: %w", err)
+		}
+		files = append(files, rules.Source{Path: path, Data: b})
+	}
+	return files, nil
+}
+
+// readBounded reads a file, and one byte more than the most it may have, so that
+// its reader sees that it is too long.
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// checkedFile is a rules file in the JSON answer of rules check.
+type checkedFile struct {
+	Path        string `json:"path"`
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"`
+	Rules       int    `json:"rules"`
+	Silenced    int    `json:"silenced"` // warnings that a rule's ok silences
+}
+
+func (p *program) checkRules(files []rules.Source) error {
+	set, problems := rules.ReadSet(files)
+	answer := struct {
+		OK       bool          `json:"ok"`
+		Problems []told        `json:"problems"`
+		Warnings []told        `json:"warnings"`
+		Files    []checkedFile `json:"files"`
+	}{OK: len(problems) == 0, Problems: tell(problems), Warnings: []told{}, Files: []checkedFile{}}
+	var warnings rules.Problems
+	if set != nil && answer.OK {
+		for _, f := range set.Files {
+			warnings = append(warnings, f.Warnings...)
+			answer.Files = append(answer.Files, checkedFile{f.Path, f.Name, f.Fingerprint, len(f.Rules), len(f.Silenced)})
+		}
+		answer.Warnings = tell(warnings)
+	}
+	if p.asJSON {
+		if err := p.answer(answer); err != nil {
+			return err
+		}
+	} else {
+		for _, problem := range problems {
+			p.say("error: %s", problem)
+		}
+		for _, w := range warnings {
+			p.say("warning: %s", w)
+		}
+		for _, f := range answer.Files {
+			p.say("%s: %s, %s, %s", f.Path, f.Name, plural(f.Rules, "rule"), f.Fingerprint)
+			if f.Silenced > 0 {
+				p.say("%s: %s silenced by ok", f.Path, plural(f.Silenced, "warning"))
+			}
+		}
+		p.say("%s, %s", plural(len(problems), "error"), plural(len(warnings), "warning"))
+	}
+	if !answer.OK {
+		return errNo
+	}
+	return nil
+}
+
+func (p *program) rulesFingerprintCommand() *cobra.Command {
+	return p.answers(&cobra.Command{
+		Use:   "fingerprint FILE…",
+		Short: "Print the fingerprints of rules files, as a slip names them",
+		Long: `fingerprint prints, for each file, the SHA-256 of its canonical form in
+base64url. Layout and the order of members do not change it; every other
+character does. A faulty file has none.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			files, err := readSources(args)
+			if err != nil {
+				return err
+			}
+			set, problems := rules.ReadSet(files)
+			if err := problems.Err(); err != nil {
+				return hint(err, "a faulty file has no fingerprint; \"countersign rules check\" says the same and more")
+			}
+			prints := softwareOf(set)
+			if p.asJSON {
+				return p.answer(prints)
+			}
+			for i, f := range set.Files {
+				p.say("%s  %s  %s", f.Fingerprint, prints[i].Name, f.Path)
+			}
+			return nil
+		},
+	})
+}
