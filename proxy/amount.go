@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"countersign/internal/ijson"
+	"countersign/receipts"
 )
 
 // maxAmount is the largest amount of the record format: 2^53-1.
-const maxAmount = 1<<53 - 1
+const maxAmount = receipts.MaxInt
 
 // maxAmountText is the most bytes of an amount that is text. The largest amount
 // has 16 digits; leading and trailing zeros are let pass.
@@ -16,7 +17,7 @@ const maxAmountText = 64
 
 // amount reads a call's amount from its arguments (guard.md, section 2, tools).
 // The second result says what is wrong, without the value.
-func (r *AmountRule) amount(arguments ijson.Value) (*Amount, string) {
+func (r *AmountRule) amount(arguments ijson.Value) (*receipts.Amount, string) {
 	v, err := arguments.Pointer(r.Arg)
 	if err != nil {
 		return nil, "the settings name no place for the amount"
@@ -41,7 +42,7 @@ func (r *AmountRule) amount(arguments ijson.Value) (*Amount, string) {
 	if wrong != "" {
 		return nil, place + " " + wrong
 	}
-	return &Amount{Unit: r.Unit, Value: n}, ""
+	return &receipts.Amount{Unit: r.Unit, Value: n}, ""
 }
 
 // plainDecimal: digits, perhaps a minus before and a point with digits behind.

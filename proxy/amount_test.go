@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"countersign/internal/ijson"
+	"countersign/receipts"
 	"pgregory.net/rapid"
 )
 
@@ -60,7 +61,7 @@ func TestAmount(t *testing.T) {
 				}
 				return
 			}
-			if c.wrong != "" || *got != (Amount{"GBP", c.want}) {
+			if c.wrong != "" || *got != (receipts.Amount{Unit: "GBP", Value: c.want}) {
 				t.Errorf("got %v, want %d %q", *got, c.want, c.wrong)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"countersign/internal/ijson"
+	"countersign/receipts"
 )
 
 // errorLine is a JSON-RPC error of the guard's own, under an id as its sender
@@ -43,7 +44,7 @@ const receiptKey = "countersign/receipt"
 // withReceipt is the answer under the agent's id, with its receipt named in
 // _meta. A member of that name that the server put there is taken out: only the
 // guard says what the guard wrote.
-func withReceipt(m *Message, id []byte, r Receipt) []byte {
+func withReceipt(m *Message, id []byte, r receipts.Receipt) []byte {
 	mark := []byte(`"` + receiptKey + `":{"id":`)
 	mark = ijson.AppendString(mark, r.ID)
 	mark = append(mark, `,"fingerprint":`...)
@@ -104,7 +105,7 @@ func apply(line []byte, edits []edit) []byte {
 
 // busy is the answer to a call that comes when too many wait.
 func (p *Pipeline) busy(m *Message) []byte {
-	p.log.Info("turned a call away", "err", ErrBusy)
+	p.log.Info("turned a call away", "err", receipts.ErrBusy)
 	c := call{m: m, modern: m.Params.Member("_meta").Member(metaVersion).Kind() == ijson.String}
-	return c.toolError("busy: " + ErrBusy.Error() + "; the call was not sent")
+	return c.toolError("busy: " + receipts.ErrBusy.Error() + "; the call was not sent")
 }

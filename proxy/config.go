@@ -67,9 +67,9 @@ type Config struct {
 type Mode uint8
 
 const (
-	Enforce Mode = iota // rules, slip, receipts
-	Rules               // rules, schemas and pins; nothing is written
-	Record              // rules; every call is written to the ledger, no slip
+	Enforce    Mode = iota // rules, slip, receipts
+	RulesOnly              // rules, schemas and pins; nothing is written
+	RecordOnly             // rules; every call is written to the ledger, no slip
 )
 
 // Tool is one entry of the setting `tools`.
@@ -170,9 +170,17 @@ func (c *Config) tool(name string) (t Tool, listed bool) {
 	return t, n == 1
 }
 
+// detailPrefix is that of the details whose names the settings choose.
+func (c *Config) detailPrefix() string {
+	if c.CountersignNames {
+		return "countersign"
+	}
+	return "provared"
+}
+
 // openToAll: in mode rules without tools, no tool needs an entry.
 func (c *Config) openToAll() bool {
-	return c.Mode == Record || c.Mode == Rules && len(c.Tools) == 0 && len(c.Globs) == 0
+	return c.Mode == RecordOnly || c.Mode == RulesOnly && len(c.Tools) == 0 && len(c.Globs) == 0
 }
 
 // offered says what a tool's calls are and whether the tool may be listed and

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"countersign/engine"
 	"countersign/proxy"
+	"countersign/receipts"
+	"countersign/rules"
 )
 
 // patience bounds every wait of the tests: nothing here takes a fraction of it.
@@ -115,15 +117,15 @@ func (w *logWriter) Write(b []byte) (int, error) {
 // wires are the four wires of a guard at work: the test is the agent and, behind
 // a real child process, the server.
 type wires struct {
-	t         *testing.T
-	agentIn   io.WriteCloser
-	toAgent   *lines
-	serverIn  *net.UnixConn
-	toServer  *lines
-	done      chan error
-	cancel    context.CancelFunc
-	ended     bool
-	serveErr  error
+	t        *testing.T
+	agentIn  io.WriteCloser
+	toAgent  *lines
+	serverIn *net.UnixConn
+	toServer *lines
+	done     chan error
+	cancel   context.CancelFunc
+	ended    bool
+	serveErr error
 }
 
 // lines are the lines that came out of a wire.
@@ -200,7 +202,7 @@ func cut(s string) string {
 }
 
 // guard puts a guard between the test as agent and the test as server.
-func guard(t *testing.T, cfg proxy.Config, rules proxy.RuleSet, chain proxy.Chain) *wires {
+func guard(t *testing.T, cfg proxy.Config, rules *proxy.Rules, chain proxy.Chain) *wires {
 	t.Helper()
 	p, err := proxy.New(cfg, rules, chain, testLog(t), nil)
 	if err != nil {
@@ -325,12 +327,12 @@ type memory struct {
 	mu     sync.Mutex
 	turn   chan struct{}
 	events []string
-	slip   func(proxy.Proposal) proxy.Answer
+	slip   func(receipts.Proposal) receipts.Answer
 	fail   map[string]error // by event
 	hold   chan struct{}    // when not nil, Finish waits for it
-	copies []proxy.Copy
-	ends   []proxy.Outcome
-	no     []proxy.Refusal
+	copies []receipts.Call
+	ends   []receipts.Outcome
+	no     []receipts.Refused
 	at     time.Time
 }
 
@@ -370,7 +372,7 @@ func (c *memory) Take(ctx context.Context) (proxy.Turn, error) {
 	}
 }
 
-func (c *memory) Notice(n proxy.Notice) error { return c.note("notice", n.What) }
+func (c *memory) Notice(n receipts.Notice) error { return c.note("notice", n.What) }
 
 type memoryTurn struct {
 	chain *memory
@@ -379,14 +381,14 @@ type memoryTurn struct {
 
 func (t *memoryTurn) At() time.Time { return t.chain.at }
 
-func (t *memoryTurn) Check(p proxy.Proposal) proxy.Answer {
+func (t *memoryTurn) Check(p receipts.Proposal) receipts.Answer {
 	if t.chain.slip != nil {
 		return t.chain.slip(p)
 	}
-	return proxy.Answer{Allowed: true}
+	return receipts.Answer{Allowed: true}
 }
 
-func (t *memoryTurn) Refuse(r proxy.Refusal) error {
+func (t *memoryTurn) Refuse(r receipts.Refused) error {
 	detail := r.By + " " + r.Code + " " + r.Tool
 	if r.NoDenial {
 		detail += " (no denial)"
@@ -399,7 +401,7 @@ func (t *memoryTurn) Refuse(r proxy.Refusal) error {
 	return err
 }
 
-func (t *memoryTurn) Copy(c proxy.Copy) (proxy.Flight, error) {
+func (t *memoryTurn) Copy(c receipts.Call) (proxy.Flight, error) {
 	if err := t.chain.note("call", c.Tool); err != nil {
 		return nil, err
 	}
@@ -420,29 +422,39 @@ func (t *memoryTurn) Release() {
 
 type memoryFlight struct{ turn *memoryTurn }
 
-func (f *memoryFlight) Finish(o proxy.Outcome) (proxy.Receipt, error) {
+func (f *memoryFlight) Finish(o receipts.Outcome) (receipts.Receipt, error) {
 	c := f.turn.chain
 	if c.hold != nil {
 		<-c.hold
 	}
-	err := c.note("outcome", o.How)
+	how := o.Unknown
+	if how == "" {
+		how, _, _ = strings.Cut(strings.TrimPrefix(string(o.Result), `{"`), `"`)
+	}
+	err := c.note("outcome", how)
 	c.mu.Lock()
 	c.ends = append(c.ends, o)
 	c.mu.Unlock()
 	<-c.turn
-	return proxy.Receipt{ID: "stub-id", Fingerprint: "stub-fingerprint"}, err
+	return receipts.Receipt{ID: "stub-id", Fingerprint: "stub-fingerprint"}, err
 }
 
-// rulesFunc is a set of rules that is one function.
-type rulesFunc func(*proxy.Question) proxy.Decision
+// ruleset reads and compiles rules of one file.
+func ruleset(t testing.TB, list string) *proxy.Rules {
+	t.Helper()
+	src := `{"format":"content-rules/v1","name":"test","rules":[` + list + `]}`
+	set, problems := rules.ReadSet([]rules.Source{{Path: "test.json", Data: []byte(src)}})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	r, err := proxy.NewRules(set, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
 
-func (f rulesFunc) Judge(q *proxy.Question) proxy.Decision { return f(q) }
-func (rulesFunc) Known(string) proxy.Known                 { return proxy.Known{} }
-func (rulesFunc) Rules(string) bool                        { return true }
-func (rulesFunc) Limits() (int, int)                       { return 16 << 20, 64 }
-func (rulesFunc) Fingerprints() []string                   { return []string{"rules-fingerprint"} }
-
-var errBroken = errors.New("the disk is broken")
+var errBroken = fmt.Errorf("%w: the disk is broken", receipts.ErrFinal)
 
 func tools(names ...string) map[string]proxy.Tool {
 	m := map[string]proxy.Tool{}

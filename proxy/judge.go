@@ -2,68 +2,22 @@ package proxy
 
 import (
 	"sync"
-	"time"
 
+	"countersign/engine"
 	"countersign/internal/ijson"
+	"countersign/receipts"
+	"countersign/rules"
 )
 
-// RuleSet is a set of content rules in force. It is never changed: a reload is
-// another set.
-type RuleSet interface {
-	// Judge decides one call. It may be called from any goroutine.
-	Judge(q *Question) Decision
+// Rules are a set of content rules in force, with what was worked out from it
+// and from the tools it was held against. They never change: a reload makes
+// others. A nil *Rules lets every call pass.
+type Rules struct {
+	set    *rules.Set
+	engine *engine.Engine
+	files  []receipts.RulesFile
 
-	// Known gives the names that rules for a tool give its arguments.
-	Known(tool string) Known
-
-	// Rules says whether any rule names a tool, or one of the other methods
-	// that rules may name.
-	Rules(tool string) bool
-
-	// Limits are the most bytes of a call's arguments and the most levels of
-	// lists and objects in them.
-	Limits() (argumentBytes, depth int)
-
-	// Fingerprints are those of the set's files, in order.
-	Fingerprints() []string
-}
-
-// Question is a call as the rules see it.
-type Question struct {
-	Tool                      string
-	Arguments                 ijson.Value // absent ones are {}
-	InputResponses            ijson.Value
-	Action                    string
-	Agent, Upstream           string
-	ClientName, ClientVersion string
-	Annotations               ijson.Value
-	Amount                    *Amount
-	Now                       time.Time
-}
-
-// Decision is what a set of rules says to a question.
-type Decision struct {
-	Allowed bool
-	Code    string   // condition, cannot-judge or over-budget, when not allowed
-	Rule    string   // "file name/rule id"
-	Say     string   // what the agent is told, by the setting tell
-	Watched []string // "file name/rule id" of the watching rules that would have refused
-}
-
-// noRules is the set of nobody's rules: it lets every call pass.
-type noRules struct{}
-
-func (noRules) Judge(*Question) Decision { return Decision{Allowed: true} }
-func (noRules) Known(string) Known       { return Known{} }
-func (noRules) Rules(string) bool        { return false }
-func (noRules) Limits() (int, int)       { return ServerLimit, ijson.DefaultDepth }
-func (noRules) Fingerprints() []string   { return nil }
-
-// inForce is a set of rules with what was worked out from it and the tools.
-type inForce struct {
-	RuleSet
-
-	mu    sync.Mutex // guards looks
+	mu    sync.Mutex // guards names
 	names map[string]looked
 }
 
@@ -74,30 +28,141 @@ type looked struct {
 	err   error
 }
 
-// looks are the names of a tool's arguments, by its definition, the rules, and
-// the pointers the settings have for it.
-func (f *inForce) looks(tool string, d *definition, pointers [][]string) (*looks, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if l, ok := f.names[tool]; ok && l.of == d {
-		return l.looks, l.err
+// NewRules compiles a set.
+func NewRules(set *rules.Set, o engine.Options) (*Rules, error) {
+	e, err := engine.New(set, o)
+	if err != nil {
+		return nil, err
 	}
-	known := f.Known(tool)
-	known.Pointers = append(known.Pointers[:len(known.Pointers):len(known.Pointers)], pointers...)
+	r := &Rules{set: set, engine: e}
+	for _, f := range set.Files {
+		r.files = append(r.files, receipts.RulesFile{Name: f.Name, SHA256: f.Fingerprint})
+	}
+	return r, nil
+}
+
+// limits are the bounds of a call's arguments. Without rules the message's own
+// bounds are the only ones.
+func (r *Rules) limits() (argumentBytes, depth int) {
+	if r == nil {
+		return maxInt, ijson.DefaultDepth
+	}
+	return r.engine.Limits()
+}
+
+const maxInt = int(^uint(0) >> 1)
+
+func (r *Rules) fingerprints() []receipts.RulesFile {
+	if r == nil {
+		return nil
+	}
+	return r.files
+}
+
+// judge decides a call by the rules.
+func (r *Rules) judge(c *engine.Call) engine.Decision {
+	if r == nil {
+		return engine.Decision{Verdict: engine.Allowed}
+	}
+	return r.engine.Judge(c)
+}
+
+// name says whether any rule names a tool or method.
+func (r *Rules) name(tool string) bool {
+	if r == nil {
+		return false
+	}
+	for _, f := range r.set.Files {
+		for _, rule := range f.Rules {
+			if rule.Names(tool) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// looks are the names that a tool's arguments have, by its definition, the rules,
+// and the pointers the settings hold for it. Without rules nothing is kept.
+func (r *Rules) looks(tool string, d *definition, pointers [][]string) (*looks, error) {
+	k := known{pointers: pointers}
+	if r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if l, ok := r.names[tool]; ok && l.of == d {
+			return l.looks, l.err
+		}
+		for _, f := range r.set.Files {
+			for _, rule := range f.Rules {
+				if rule.Names(tool) {
+					k.add(rule.When)
+					k.add(rule.Condition())
+				}
+			}
+		}
+	}
 	l := looked{of: d}
 	if d != nil && d.schema != nil {
-		l.looks, l.err = newLooks(d.schema.root, known)
+		l.looks, l.err = newLooks(d.schema.root, k)
 	} else {
-		l.looks, l.err = newLooks(nil, known)
+		l.looks, l.err = newLooks(nil, k)
 	}
-	if f.names == nil {
-		f.names = map[string]looked{}
+	if r != nil {
+		if r.names == nil {
+			r.names = map[string]looked{}
+		}
+		if len(r.names) >= maxTools { // names of tools that are gone
+			clear(r.names)
+		}
+		r.names[tool] = l
 	}
-	if len(f.names) >= maxTools { // names of tools that are gone
-		clear(f.names)
-	}
-	f.names[tool] = l
 	return l.looks, l.err
+}
+
+// add takes in the names of a condition. Those inside a json test are names in a
+// text, where the test itself sees to them.
+func (k *known) add(c *rules.Condition) {
+	if c == nil {
+		return
+	}
+	for _, p := range c.All {
+		k.add(p)
+	}
+	for _, p := range c.Any {
+		k.add(p)
+	}
+	k.add(c.Not)
+	if c.Test == nil {
+		return
+	}
+	k.point(c.Test.Select.Pointer)
+	for _, p := range c.Test.Select.Argv {
+		k.point(p)
+	}
+	k.anywhere = append(k.anywhere, c.Test.Select.Named...)
+	for _, check := range c.Test.Checks {
+		if check.Kind == rules.OnlyMembers || check.Kind == rules.HasMembers {
+			for _, name := range check.Names {
+				k.anywhere = append(k.anywhere, name)
+			}
+		}
+	}
+}
+
+// point takes in a pointer, up to where it stands for any depth.
+func (k *known) point(p rules.Pointer) {
+	var segs []string
+	for _, s := range p.Segments {
+		switch s.Kind {
+		case rules.Name:
+			segs = append(segs, s.Name)
+		case rules.Any, rules.Element:
+			segs = append(segs, anySegment)
+		}
+	}
+	if len(segs) > 0 {
+		k.pointers = append(k.pointers, segs)
+	}
 }
 
 // depth is the number of levels of lists and objects in a value.

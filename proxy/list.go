@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/internal/ijson"
+	"countersign/receipts"
 )
 
 // list makes sure that the server's tools are known: the guard lists them itself
@@ -156,7 +157,7 @@ func (p *Pipeline) seen(m *Message) (*Message, error) {
 func (p *Pipeline) noticeChanges(changes []change) {
 	for _, ch := range changes {
 		p.log.Warn("the server changed a tool", "tool", short(ch.tool))
-		err := p.chain.Notice(Notice{What: "tool-changed", Text: "the definition of tool " + short(ch.tool) + " is another than before", Hash: ch.fingerprint})
+		err := p.chain.Notice(receipts.Notice{What: "tool-changed", Text: "the definition of tool " + short(ch.tool) + " is another than before", Hash: ch.fingerprint})
 		if err != nil {
 			p.log.Error("recording a notice", "err", err)
 		}

@@ -12,19 +12,18 @@ import (
 	"countersign/internal/ijson"
 )
 
-// Known are names that the rules and settings give members of a tool's
-// arguments.
-type Known struct {
-	// Pointers lead to members, segment by segment, decoded. A segment that
-	// matches anything is [AnySegment].
-	Pointers [][]string
-	// Anywhere are names at any depth.
-	Anywhere []string
+// known are names that the rules and settings give members of a tool's arguments.
+type known struct {
+	// pointers lead to members, segment by segment, decoded. A segment that
+	// matches anything is anySegment.
+	pointers [][]string
+	// anywhere are names at any depth.
+	anywhere []string
 }
 
-// AnySegment stands in a pointer of [Known] for any member or element. It is no
+// anySegment stands in a pointer of known for any member or element. It is no
 // name a member can have.
-const AnySegment = "\x00"
+const anySegment = "\x00"
 
 // looks knows the names that members of a tool's arguments have at each depth,
 // so that a member which is not one but looks like one can be refused (content
@@ -52,17 +51,17 @@ const maxStates = 2000
 var errLooks = errors.New("its members cannot be told apart by name and place")
 
 // newLooks builds the states of a tool. root is nil without a schema.
-func newLooks(root *jsonschema.Schema, known Known) (*looks, error) {
-	b := builder{pointers: known.Pointers, ids: map[*jsonschema.Schema]int{}, states: map[string]*state{}}
+func newLooks(root *jsonschema.Schema, k known) (*looks, error) {
+	b := builder{pointers: k.pointers, ids: map[*jsonschema.Schema]int{}, states: map[string]*state{}}
 	var at spot
 	if root != nil {
 		at.schemas = []*jsonschema.Schema{root}
 	}
-	for i := range known.Pointers {
+	for i := range k.pointers {
 		at.steps = append(at.steps, stepped{i, 0})
 	}
 	l := &looks{anywhere: map[string]bool{}, folded: map[string]string{}, start: b.state(at)}
-	for _, name := range known.Anywhere {
+	for _, name := range k.anywhere {
 		l.anywhere[name] = true
 		l.folded[ijson.FoldName(name)] = name
 	}
@@ -173,7 +172,7 @@ func (b *builder) fill(s *state, at spot) {
 			continue
 		}
 		seg, next := segs[st.segment], stepped{st.pointer, st.segment + 1}
-		if seg == AnySegment {
+		if seg == anySegment {
 			rest.steps = append(rest.steps, next)
 			elements.steps = append(elements.steps, next)
 			continue

@@ -122,7 +122,7 @@ func (m *Message) reset() {
 }
 
 // envelope are the members a message may have.
-var envelope = names{"jsonrpc", "id", "method", "params", "result", "error"}
+var envelope = nameSet{"jsonrpc", "id", "method", "params", "result", "error"}
 
 // shape holds the message that was read against JSON-RPC 2.0 and fills in m.
 func (m *Message) shape(from side) *fault {
@@ -230,12 +230,12 @@ func (m *Message) shape(from side) *fault {
 	return nil
 }
 
-// names is a small set of known member names.
-type names []string
+// nameSet is a small set of known member names.
+type nameSet []string
 
 // alike is the known name that a name is not but equals after simple case
 // folding (content rules, section 7), else "".
-func (n names) alike(name ijson.Value) string {
+func (n nameSet) alike(name ijson.Value) string {
 	var scratch [32]byte
 	text := string(name.Bytes(scratch[:0]))
 	folded := ""
@@ -259,7 +259,7 @@ func (n names) alike(name ijson.Value) string {
 // paramsOf are the members of params that a reader on either side gives a
 // meaning. Another spelling of one is refused: the guard, or some server, would
 // take it for another thing than its peer does.
-var paramsOf = map[string]names{
+var paramsOf = map[string]nameSet{
 	"tools/call":              {"_meta", "name", "arguments", "inputResponses", "requestState", "task"},
 	"tools/list":              {"_meta", "cursor"},
 	"prompts/list":            {"_meta", "cursor"},
@@ -280,7 +280,7 @@ var paramsOf = map[string]names{
 	"tasks/update":            {"_meta", "taskId", "inputResponses"},
 }
 
-var anyParams = names{"_meta"}
+var anyParams = nameSet{"_meta"}
 
 // paramNames refuses members of params that are a known one but for case.
 func (m *Message) paramNames() *fault {

@@ -3,6 +3,8 @@ package proxy
 import (
 	"context"
 	"sync"
+
+	"countersign/receipts"
 )
 
 // order keeps the calls of one connection in the order they came, from the
@@ -29,7 +31,7 @@ func (o *order) enter(most int) (*Place, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.between > most {
-		return nil, ErrBusy
+		return nil, receipts.ErrBusy
 	}
 	p := &Place{of: o, prev: o.last, passed: make(chan struct{})}
 	o.last = p

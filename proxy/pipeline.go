@@ -10,7 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"countersign/engine"
 	"countersign/internal/ijson"
+	"countersign/receipts"
+	"countersign/rules"
 )
 
 // Pipeline takes calls through the steps of guard.md, section 3. It may be used
@@ -19,7 +22,7 @@ type Pipeline struct {
 	cfg      Config
 	chain    Chain
 	recorded bool // chain is a real one, which needs digests
-	rules    atomic.Pointer[inForce]
+	rules    atomic.Pointer[Rules]
 	tools    catalog
 	listing  chan struct{} // holds one token: who has it lists the tools
 	rounds   rounds
@@ -28,8 +31,8 @@ type Pipeline struct {
 }
 
 // New makes the pipeline of one agent. A nil chain is mode rules: no slip is
-// asked and nothing is written. A nil set has no rules. log and now may be nil.
-func New(cfg Config, rules RuleSet, chain Chain, log *slog.Logger, now func() time.Time) (*Pipeline, error) {
+// asked and nothing is written. Rules, log and now may be nil.
+func New(cfg Config, rules *Rules, chain Chain, log *slog.Logger, now func() time.Time) (*Pipeline, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, err
 	}
@@ -43,18 +46,12 @@ func New(cfg Config, rules RuleSet, chain Chain, log *slog.Logger, now func() ti
 	if chain == nil {
 		p.chain = unrecorded{now}
 	}
-	p.SetRules(rules)
+	p.rules.Store(rules)
 	return p, nil
 }
 
-// SetRules puts another set of rules in force, for the calls whose turn comes
-// from now on.
-func (p *Pipeline) SetRules(rules RuleSet) {
-	if rules == nil {
-		rules = noRules{}
-	}
-	p.rules.Store(&inForce{RuleSet: rules})
-}
+// SetRules puts other rules in force, for the calls whose turn comes from now on.
+func (p *Pipeline) SetRules(rules *Rules) { p.rules.Store(rules) }
 
 // Peer is the connection that a call comes from.
 type Peer struct {
@@ -92,12 +89,12 @@ type call struct {
 	modern    bool // the request says its own protocol version
 
 	entry       Tool
-	amount      *Amount
+	amount      *receipts.Amount
 	definition  *definition
-	rules       *inForce
+	rules       *Rules
 	argumentSum string // the digest of the arguments
 	no          *refusal
-	record      Call
+	record      receipts.Call
 }
 
 // refusal is why a call that was read is not made.
@@ -139,7 +136,7 @@ func (p *Pipeline) Call(ctx context.Context, m *Message, peer Peer) Reply {
 	}
 
 	// Copy: on the disk before a byte goes upstream.
-	flight, err := turn.Copy(Copy{c.record})
+	flight, err := turn.Copy(c.record)
 	if err != nil {
 		return p.unrecordable(c, err)
 	}
@@ -231,6 +228,10 @@ func (p *Pipeline) name(ctx context.Context, c *call) {
 			c.no = &refusal{by: "settings", code: code, say: say, note: note}
 		}
 	}
+	if rules.IsMethod(c.tool) {
+		no("unlisted", notOffered, "a tool with the name of a method, which rules could not tell from it")
+		return
+	}
 	entry, offered := p.cfg.offered(c.tool)
 	if !offered {
 		note := "no entry in the settings"
@@ -295,7 +296,7 @@ func (p *Pipeline) judge(c *call, turn Turn) *fault {
 		return nil
 	}
 	bad := func(why string) *fault { return &fault{code: codeParams, id: c.m.ID.Raw(), why: why} }
-	most, levels := c.rules.Limits()
+	most, levels := c.rules.limits()
 	if n := len(c.arguments.Raw()); n > most {
 		return bad(fmt.Sprintf("arguments of %d bytes, at most %d may be", n, most))
 	}
@@ -320,25 +321,54 @@ func (p *Pipeline) judge(c *call, turn Turn) *fault {
 			return nil
 		}
 	}
-	d := c.rules.Judge(&Question{
+	question := engine.Call{
 		Tool: c.tool, Arguments: c.arguments, InputResponses: c.input, Action: c.entry.Action,
 		Agent: p.cfg.Agent, Upstream: p.cfg.Upstream,
 		ClientName: c.peer.ClientName, ClientVersion: c.peer.ClientVersion,
-		Annotations: c.definition.annotations, Amount: c.amount, Now: turn.At(),
-	})
-	c.record.Watched = d.Watched
-	if !d.Allowed {
-		c.no = &refusal{by: "rule", code: d.Code, rule: d.Rule, say: d.Say}
+		Annotations: c.definition.annotations, Now: turn.At(),
+		Facts: engine.Facts{NoAction: c.entry.Action == "", NoClient: c.peer.ClientName == ""},
+	}
+	if c.amount != nil {
+		question.Amount = &engine.Amount{Unit: c.amount.Unit, Value: c.amount.Value}
+	}
+	d := c.rules.judge(&question)
+	c.record.Watched = p.watched(d)
+	if d.Verdict != engine.Allowed {
+		c.no = p.refusedBy(d)
 		return nil
 	}
 	if a := turn.Check(c.record.Proposal); !a.Allowed {
-		c.no = &refusal{by: "slip", code: a.Code, say: a.Say}
+		c.no = &refusal{by: "slip", code: string(receipts.CodeCheckFailed), say: "refused by the slip"}
+		if first, ok := a.First(); ok {
+			c.no.code = string(first.Code)
+			c.no.say = "refused by the slip: " + first.Error()
+		}
 		return nil
 	}
 	if c.state.Exists() && !p.rounds.take(c.state.Text(), c.tool, c.argumentDigest()) {
 		return bad("a requestState that was not given for this call, or was given back before")
 	}
 	return nil
+}
+
+// refusedBy is the refusal of a decision by the rules.
+func (p *Pipeline) refusedBy(d engine.Decision) *refusal {
+	no := &refusal{by: "rule", code: string(d.Code), say: d.Tell(p.cfg.Tell)}
+	if d.Rule != "" {
+		no.rule = d.File + "/" + d.Rule
+	}
+	return no
+}
+
+// watched are the watching rules that would have refused. Where nothing is
+// recorded they are logged here, else with the call.
+func (p *Pipeline) watched(d engine.Decision) []receipts.Watched {
+	var w []receipts.Watched
+	for _, r := range d.Watched {
+		w = append(w, receipts.Watched{Rule: r.File + "/" + r.Rule, Code: string(r.Code)})
+		p.log.Info("a watching rule would have refused", "rule", r.File+"/"+r.Rule, "code", string(r.Code))
+	}
+	return w
 }
 
 // argumentDigest is the SHA-256 of the arguments' canonical form.
@@ -353,32 +383,25 @@ func (c *call) argumentDigest() string {
 }
 
 // recordOf is what is on record of the call, whatever comes of it.
-func (p *Pipeline) recordOf(c *call) Call {
-	prefix := "provared"
-	if p.cfg.CountersignNames {
-		prefix = "countersign"
+func (p *Pipeline) recordOf(c *call) receipts.Call {
+	details := []receipts.Detail{
+		{Name: detailArguments, SHA256: c.argumentDigest()},
+		{Name: p.cfg.detailPrefix() + detailTool, SHA256: fingerprint([]byte(c.tool))},
 	}
-	details := []Detail{
-		{detailArguments, c.argumentDigest()},
-		{prefix + detailTool, fingerprint([]byte(c.tool))},
-	}
-	for _, f := range c.rules.Fingerprints() {
-		details = append(details, Detail{detailRules, f})
+	for _, f := range c.rules.fingerprints() {
+		details = append(details, receipts.Detail{Name: detailRules, SHA256: f.SHA256})
 	}
 	if c.input.Exists() {
-		details = append(details, Detail{detailInput, digest(c.input)})
+		details = append(details, receipts.Detail{Name: detailInput, SHA256: digest(c.input)})
 	}
-	r := Call{
-		Proposal:   Proposal{Action: c.entry.Action, Amount: c.amount, With: p.cfg.Service, Details: details},
-		Tool:       c.tool,
-		Arguments:  c.arguments.Raw(),
-		Agent:      p.cfg.Agent,
-		Upstream:   p.cfg.Upstream,
-		ClientName: c.peer.ClientName, ClientVersion: c.peer.ClientVersion,
+	r := receipts.Call{
+		Proposal:       receipts.Proposal{Action: c.entry.Action, Amount: c.amount, With: p.cfg.Service, Details: details},
+		Tool:           c.tool,
+		Arguments:      c.arguments.Raw(),
 		InputResponses: c.input.Raw(),
-	}
-	if r.Arguments == nil {
-		r.Arguments = []byte("{}")
+		Rules:          c.rules.fingerprints(),
+		Client:         receipts.Client{Name: c.peer.ClientName, Version: c.peer.ClientVersion},
+		Upstream:       p.cfg.Upstream,
 	}
 	if c.definition != nil {
 		r.Annotations = c.definition.annotations.Raw()
@@ -388,12 +411,12 @@ func (p *Pipeline) recordOf(c *call) Call {
 
 // refuse ends a call that is not made: it is on record before the agent is told.
 func (p *Pipeline) refuse(c *call, turn Turn) Reply {
-	err := turn.Refuse(Refusal{Call: c.record, By: c.no.by, Code: c.no.code, Rule: c.no.rule, Note: c.no.note})
+	err := turn.Refuse(receipts.Refused{Call: c.record, By: c.no.by, Code: c.no.code, Rule: c.no.rule, Note: c.no.note})
 	p.log.Info("refused a call", "tool", short(c.tool), "by", c.no.by, "code", c.no.code, "rule", c.no.rule, "note", c.no.note)
-	r := Reply{Line: c.toolError("refused: " + c.no.say)}
+	r := Reply{Line: c.toolError(c.no.say)}
 	if err != nil {
 		p.log.Error("recording a refusal", "err", err)
-		if !errors.Is(err, ErrNoRoom) {
+		if final(err) {
 			r.Fatal = err
 		}
 	}
@@ -465,34 +488,26 @@ func cancellation(n int64, reason string, own *Message) []byte {
 }
 
 // outcome is the step Outcome: the digest of what the agent will be given.
-func (p *Pipeline) outcome(c *call, answer *Message, reason string) Outcome {
-	if answer == nil {
-		return Outcome{How: reason, Detail: Detail{detailUnknown, fingerprint([]byte(reason))}}
+func (p *Pipeline) outcome(c *call, answer *Message, reason string) receipts.Outcome {
+	var o receipts.Outcome
+	switch {
+	case !p.recorded:
+		return o
+	case answer == nil:
+		o.Unknown = reason
+		o.Detail = receipts.Detail{Name: detailUnknown, SHA256: fingerprint([]byte(reason))}
+		return o
+	case answer.Kind == Result:
+		o.Result = append(ijson.AppendCanonical([]byte(`{"result":`), answer.Result), '}')
+	default:
+		o.Result = append(ijson.AppendCanonical([]byte(`{"error":`), answer.Error), '}')
 	}
-	o := Outcome{How: "error"}
-	if answer.Kind == Result {
-		o.How = "result"
-		if answer.Result.Member("isError").Bool() {
-			o.How = "tool-error"
-		}
-	}
-	if p.recorded {
-		if answer.Kind == Result {
-			o.Answer = append(ijson.AppendCanonical([]byte(`{"result":`), answer.Result), '}')
-		} else {
-			o.Answer = append(ijson.AppendCanonical([]byte(`{"error":`), answer.Error), '}')
-		}
-		prefix := "provared"
-		if p.cfg.CountersignNames {
-			prefix = "countersign"
-		}
-		o.Detail = Detail{prefix + detailResult, fingerprint(o.Answer)}
-	}
+	o.Detail = receipts.Detail{Name: p.cfg.detailPrefix() + detailResult, SHA256: fingerprint(o.Result)}
 	return o
 }
 
 // answer is the step Answer.
-func (p *Pipeline) answer(ctx context.Context, c *call, answer *Message, reason string, receipt Receipt) Reply {
+func (p *Pipeline) answer(ctx context.Context, c *call, answer *Message, reason string, receipt receipts.Receipt) Reply {
 	if answer == nil {
 		p.log.Warn("the outcome of a call is not known", "tool", short(c.tool), "reason", reason)
 		if reason == reasonCancelled {
@@ -535,7 +550,7 @@ func (p *Pipeline) unturned(ctx context.Context, c *call, err error) Reply {
 		return Reply{}
 	case cause != nil:
 		return Reply{Line: c.toolError("the guard stops; the call was not sent")}
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, receipts.ErrBusy):
 		p.log.Info("turned a call away", "tool", short(c.tool), "err", err)
 		return Reply{Line: c.toolError("busy: " + err.Error() + "; the call was not sent")}
 	}
@@ -546,7 +561,7 @@ func (p *Pipeline) unturned(ctx context.Context, c *call, err error) Reply {
 func (p *Pipeline) unrecordable(c *call, err error) Reply {
 	p.log.Error("recording a call", "tool", short(c.tool), "err", err)
 	r := Reply{Line: c.toolError("the call cannot be recorded now and was not sent")}
-	if !errors.Is(err, ErrNoRoom) {
+	if final(err) {
 		r.Fatal = err
 	}
 	return r
@@ -573,7 +588,7 @@ func (p *Pipeline) fault(m *Message, f *fault) Reply {
 // noticeMessage puts a refused message on record. line is nil where it was not
 // kept.
 func (p *Pipeline) noticeMessage(f *fault, line []byte, size int) {
-	n := Notice{What: "refused-message", Text: f.why, Size: size}
+	n := receipts.Notice{What: "refused-message", Text: f.why, Bytes: int64(size)}
 	if line != nil {
 		n.Hash = fingerprint(line)
 	}

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/engine"
 	"countersign/internal/ijson"
+	"countersign/receipts"
 )
 
 // lifecycle are the methods that no setting can keep back: without them there is
@@ -36,7 +38,7 @@ func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
 		return &fault{code: codeMethod, id: id, why: "this method is not let through here"}, nil
 	}
 	rules := p.rules.Load()
-	if !rules.Rules(m.Method) {
+	if !rules.name(m.Method) {
 		return nil, nil
 	}
 	looks, err := rules.looks(m.Method, nil, nil)
@@ -46,48 +48,50 @@ func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
 	if near := looks.alike(m.Params); near != "" {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("a member of params that differs from %q only in case", near)}, nil
 	}
-	most, levels := rules.Limits()
+	most, levels := rules.limits()
 	if n := len(m.Params.Raw()); n > most {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params of %d bytes, at most %d may be", n, most)}, nil
 	}
 	if levels < ijson.DefaultDepth && depth(m.Params) > levels {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params nested deeper than %d levels", levels)}, nil
 	}
-	d := rules.Judge(&Question{
+	d := rules.judge(&engine.Call{
 		Tool: m.Method, Arguments: m.Params, Agent: p.cfg.Agent, Upstream: p.cfg.Upstream,
 		ClientName: peer.ClientName, ClientVersion: peer.ClientVersion, Now: p.now(),
+		Facts: engine.Facts{NoAction: true, NoAmount: true, NoAnnotations: true, NoClient: peer.ClientName == ""},
 	})
-	if d.Allowed {
+	if d.Verdict == engine.Allowed {
+		p.watched(d)
 		return nil, nil
 	}
-	return nil, &refusal{by: "rule", code: d.Code, rule: d.Rule, say: d.Say}
+	return nil, p.refusedBy(d)
 }
 
 // refuseRequest records that a request other than tools/call was refused, and
 // answers it.
 func (p *Pipeline) refuseRequest(ctx context.Context, m *Message, peer Peer, no *refusal) Reply {
 	p.log.Info("refused a request", "method", short(m.Method), "by", no.by, "code", no.code, "rule", no.rule)
-	r := Reply{Line: errorLine(m.ID.Raw(), codeParams, "refused: "+no.say)}
+	r := Reply{Line: errorLine(m.ID.Raw(), codeParams, no.say)}
 	turn, err := p.chain.Take(ctx)
 	if err == nil {
 		defer turn.Release()
-		record := Call{
-			Tool: m.Method, Arguments: m.Params.Raw(), Agent: p.cfg.Agent, Upstream: p.cfg.Upstream,
-			ClientName: peer.ClientName, ClientVersion: peer.ClientVersion,
+		record := receipts.Call{
+			Tool: m.Method, Arguments: m.Params.Raw(), Upstream: p.cfg.Upstream,
+			Client: receipts.Client{Name: peer.ClientName, Version: peer.ClientVersion},
 		}
 		if p.recorded {
-			record.Details = []Detail{{detailArguments, digest(m.Params)}}
+			record.Details = []receipts.Detail{{Name: detailArguments, SHA256: digest(m.Params)}}
 		}
-		err = turn.Refuse(Refusal{Call: record, By: no.by, Code: no.code, Rule: no.rule, NoDenial: true})
+		err = turn.Refuse(receipts.Refused{Call: record, By: no.by, Code: no.code, Rule: no.rule, NoDenial: true})
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, ErrBusy), ctx.Err() != nil:
+	case errors.Is(err, receipts.ErrBusy), ctx.Err() != nil:
 		// Refused all the same; there was no turn to write it in.
 		p.log.Warn("a refused request is not on record", "err", err)
 	default:
 		p.log.Error("recording a refusal", "err", err)
-		if !errors.Is(err, ErrNoRoom) {
+		if final(err) {
 			r.Fatal = err
 		}
 	}
