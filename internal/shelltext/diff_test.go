@@ -1,0 +1,124 @@
+package shelltext_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"countersign/internal/shelltext"
+	"countersign/internal/verdict"
+)
+
+// diffRuns is how many scripts that hold are run by default; more with the
+// environment variable SHELLTEXT_RUNS.
+const diffRuns = 120
+
+// shellsOf are the shells that may run a script of an operand.
+func shellsOf(o shelltext.Operand) []string {
+	if o.Shell == "bash" {
+		return []string{"bash"}
+	}
+	return []string{"dash", "bash as sh"}
+}
+
+// compare runs a script that the judge says holds and reports everything that
+// ran and was not judged.
+func compare(t *testing.T, j *jail, o shelltext.Operand, judged []shelltext.Ran, script string) {
+	t.Helper()
+	for _, shell := range shellsOf(o) {
+		a := j.run(t, shell, script)
+		for _, r := range a.Records {
+			if !slices.ContainsFunc(judged, func(w shelltext.Ran) bool { return covers(w, r) }) {
+				t.Errorf("under %s\n%s\n%q\nran %q, which was not judged; judged: %+v", shell, script, script, r.Args, judged)
+			}
+			if !o.Assignments {
+				for _, e := range r.Env {
+					if name, _, _ := strings.Cut(e, "="); !slices.Contains(jailEnv, e) &&
+						!slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_", "JAIL_SH"}, name) {
+						t.Errorf("under %s\n%s\n%q\nset %q without assignments", shell, script, script, e)
+					}
+				}
+			}
+		}
+		want := []string{"/w", "/w/-delete", "/w/a.txt", "/w/b.txt"}
+		if o.Redirects != "any" && !slices.Equal(a.Files, want) && !slices.Contains(a.Files, "/w/nohup.out") {
+			t.Errorf("under %s\n%s\n%q\nleft files %q without redirections", shell, script, script, a.Files)
+		}
+	}
+}
+
+// covers says whether what was judged is what ran.
+func covers(w shelltext.Ran, r jailRecord) bool {
+	name := w.Words[0]
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && name[:i] == "/bin" {
+		name = name[i+1:]
+	}
+	if name != r.Name || len(r.Args) < w.Known {
+		return false
+	}
+	if w.Known == len(w.Words) && !w.Tail && len(r.Args) != w.Known {
+		return false
+	}
+	return slices.Equal(r.Args[1:w.Known], w.Words[1:w.Known])
+}
+
+// TestDifferential runs generated scripts that hold in real shells. What runs
+// must be among what was judged, word for word as far as the words were known.
+func TestDifferential(t *testing.T) {
+	j := newJail(t)
+	runs := diffRuns
+	seed := uint64(1)
+	if s := os.Getenv("SHELLTEXT_RUNS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("SHELLTEXT_RUNS: %v", err)
+		}
+		runs = n
+		seed = rand.Uint64()
+	}
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 2))
+	judges := make([]*shelltext.Judge, len(diffOperands))
+	for i, o := range diffOperands {
+		judges[i] = judge(t, o)
+	}
+	var corpus []string
+	seen := make(map[string]bool)
+	tried, held := 0, 0
+	for held < runs && !t.Failed() {
+		var script string
+		kind := r.IntN(3)
+		n := r.IntN(len(diffOperands))
+		switch {
+		case kind == 0:
+			script = stew(r)
+		case kind == 1 && len(corpus) > 0:
+			script = mutate(r, corpus[r.IntN(len(corpus))])
+		default:
+			g := grammar{r: r, bash: diffOperands[n].Shell == "bash"}
+			script = g.script()
+		}
+		if len(script) > 400 || seen[script] {
+			continue
+		}
+		tried++
+		finding, judged := judges[n].Heard(script)
+		if finding.Result == verdict.Fails || finding.Result == verdict.Holds {
+			corpus = append(corpus, script)
+			if len(corpus) > 4000 {
+				corpus = corpus[2000:]
+			}
+		}
+		// What holds and cannot hide anything is dull; most runs are of the rest.
+		if finding.Result != verdict.Holds || !strings.Contains(script, "rm") && r.IntN(4) > 0 {
+			continue
+		}
+		seen[script] = true
+		held++
+		compare(t, j, diffOperands[n], judged, script)
+	}
+	t.Logf("%d scripts, %d of them held and were run", tried, held)
+}
