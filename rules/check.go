@@ -76,6 +76,8 @@ type Check struct {
 
 	Pointer string // of the test in the file: /rules/0/refuse/contains
 	Offset  int    // byte offset of the operand
+
+	program int // Matches, Finds: about how many instructions the pattern has
 }
 
 // Judge is a compiled typed test of section 4. Why is a short reason without the

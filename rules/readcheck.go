@@ -276,11 +276,12 @@ func (r *reader) pattern(c *Check, p place) {
 		return
 	}
 	key := string(c.Kind) + " " + c.Pattern
+	size, err := programSize(c.Pattern, maxPatternProgram)
+	c.program = size
 	if re, ok := r.patterns[key]; ok {
 		c.Regexp = re
 		return
 	}
-	size, err := programSize(c.Pattern, maxPatternProgram)
 	if err != nil {
 		r.Fault(p, "%s", patternFault(err))
 		return

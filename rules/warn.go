@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,25 +17,34 @@ type warner struct {
 	f        *File
 	lists    map[string]*namedList
 	rule     *Rule // looked at now, nil for the file
-	warnings []Problem
-	silenced []Problem
+	prover   prover
+	warnings kept
+	silenced kept
 }
 
-// maxWarnings is how many are found before the looking ends.
-const maxWarnings = 16 * MaxProblems
+// kept are the warnings found so far, the first of them by place and how many more.
+type kept struct {
+	list    []Problem
+	dropped int
+}
+
+func (k *kept) add(p Problem) {
+	if k.list = append(k.list, p); len(k.list) > 16*MaxProblems {
+		slices.SortStableFunc(k.list, func(a, b Problem) int { return cmp.Compare(a.Offset, b.Offset) })
+		k.dropped += len(k.list) - MaxProblems
+		k.list = k.list[:MaxProblems]
+	}
+}
 
 // warn fills in the file's warnings.
 func (f *File) warn(r *reader) {
-	w := &warner{f: f, lists: r.lists}
+	w := &warner{f: f, lists: r.lists, prover: prover{left: maxProof}}
 	for _, name := range sortedNames(r.lists) {
 		if l := r.lists[name]; !l.used {
 			w.add("unused-list", l.Offset, l.Pointer, "no test uses the list %q, expected %q somewhere", name, "@"+name)
 		}
 	}
 	for _, rule := range f.Rules {
-		if w.full() {
-			break
-		}
 		w.rule = rule
 		w.tools()
 		w.static()
@@ -43,21 +53,18 @@ func (f *File) warn(r *reader) {
 		w.walk(rule.Require, scope{permits: true, presents: presents(rule.When)})
 	}
 	w.covered()
-	f.Warnings = problem.Settle(f.Path, f.Source, w.warnings, 0)
-	f.Silenced = problem.Settle(f.Path, f.Source, w.silenced, 0)
+	f.Warnings = problem.Settle(f.Path, f.Source, w.warnings.list, w.warnings.dropped)
+	f.Silenced = problem.Settle(f.Path, f.Source, w.silenced.list, w.silenced.dropped)
 }
 
 func (w *warner) add(code string, offset int, ptr, format string, args ...any) {
 	p := Problem{Offset: offset, Pointer: ptr, Code: code, Msg: fmt.Sprintf(format, args...)}
 	if w.rule != nil && slices.Contains(w.rule.OK, code) {
-		w.silenced = append(w.silenced, p)
+		w.silenced.add(p)
 		return
 	}
-	w.warnings = append(w.warnings, p)
+	w.warnings.add(p)
 }
-
-// full says that far more was found than will be told.
-func (w *warner) full() bool { return len(w.warnings)+len(w.silenced) > maxWarnings }
 
 func (w *warner) tools() {
 	for i, t := range w.rule.Tools {
@@ -82,15 +89,15 @@ func (w *warner) tools() {
 // static says what follows from the rule alone.
 func (w *warner) static() {
 	r := w.rule
-	if r.When != nil && !canHold(r.When) {
+	if r.When != nil && !w.prover.canHold(r.When) {
 		w.add("never-applies", r.When.Offset, r.When.Pointer, "the when holds on no call, so the rule never applies")
 	}
 	switch {
-	case r.Refuse != nil && !canHold(r.Refuse):
+	case r.Refuse != nil && !w.prover.canHold(r.Refuse):
 		w.add("never-refuses", r.Refuse.Offset, r.Refuse.Pointer, "the refuse holds on no call, so the rule refuses at most what it cannot judge")
-	case r.Require != nil && !canFail(r.Require) && !canBeAbsent(r.Require):
+	case r.Require != nil && !w.prover.canFail(r.Require) && !w.prover.canBeAbsent(r.Require):
 		w.add("never-refuses", r.Require.Offset, r.Require.Pointer, "the require holds on every call, so the rule refuses at most what it cannot judge")
-	case r.Require != nil && !canHold(r.Require):
+	case r.Require != nil && !w.prover.canHold(r.Require):
 		w.add("always-refuses", r.Require.Offset, r.Require.Pointer, "the require holds on no call, so the rule refuses every call it applies to")
 	}
 }

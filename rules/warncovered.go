@@ -5,52 +5,41 @@ import (
 	"strings"
 )
 
-// maxComparisons bounds the looking for rules that others cover: comparing each
-// rule of a full file with each other would be sixteen million of them. Past it
-// the warning covered is not given.
-const maxComparisons = 2_000_000
-
 // covered reports the rules whose every refusal another rule makes as well.
 func (w *warner) covered() {
-	cover := comparer{left: maxComparisons}
 	rules := w.f.Rules
 	for i, b := range rules {
 		for j, a := range rules {
-			if i == j || a.Watch != b.Watch || !cover.covers(a, b) {
+			if i == j || a.Watch != b.Watch || !w.prover.covers(a, b) {
 				continue
 			}
-			if j > i && cover.covers(b, a) {
+			if j > i && w.prover.covers(b, a) {
 				continue // each covers the other: told at the later one
 			}
 			w.rule = b
 			w.add("covered", b.Offset, b.Pointer, "whatever this rule refuses, the rule %q refuses too", a.ID)
 			break
 		}
-		if cover.left <= 0 {
+		if w.prover.left <= 0 {
 			return
 		}
 	}
 }
 
-// comparer proves that one condition follows from another, by their shape alone.
-type comparer struct {
-	left int // comparisons that may still be made
-}
-
 // covers: does a refuse every call that b refuses with the code condition?
-func (k *comparer) covers(a, b *Rule) bool {
-	if k.left--; k.left < 0 {
-		return false
-	}
+func (pr *prover) covers(a, b *Rule) bool {
 	for _, t := range b.Tools {
+		if !pr.spend(len(a.Tools)) {
+			return false
+		}
 		if !slices.ContainsFunc(a.Tools, func(s ToolName) bool { return s.covers(t) }) {
 			return false
 		}
 	}
-	if a.When != nil && (b.When == nil || !k.implies(b.When, a.When)) {
+	if a.When != nil && (b.When == nil || !pr.implies(b.When, a.When)) {
 		return false
 	}
-	return k.implies(refusal(b), refusal(a))
+	return pr.implies(refusal(b), refusal(a))
 }
 
 // refusal is the condition that holds where the rule refuses.
@@ -80,8 +69,8 @@ func (s ToolName) covers(t ToolName) bool {
 }
 
 // implies: does q hold wherever p does? No means that it is not known.
-func (k *comparer) implies(p, q *Condition) bool {
-	if k.left--; k.left < 0 {
+func (pr *prover) implies(p, q *Condition) bool {
+	if !pr.spend(1) {
 		return false
 	}
 	each := func(ps []*Condition, f func(*Condition) bool) bool {
@@ -89,24 +78,24 @@ func (k *comparer) implies(p, q *Condition) bool {
 	}
 	switch {
 	case p.Any != nil:
-		return each(p.Any, func(x *Condition) bool { return k.implies(x, q) })
+		return each(p.Any, func(x *Condition) bool { return pr.implies(x, q) })
 	case q.All != nil:
-		return each(q.All, func(y *Condition) bool { return k.implies(p, y) })
-	case p.All != nil && slices.ContainsFunc(p.All, func(x *Condition) bool { return k.implies(x, q) }):
+		return each(q.All, func(y *Condition) bool { return pr.implies(p, y) })
+	case p.All != nil && slices.ContainsFunc(p.All, func(x *Condition) bool { return pr.implies(x, q) }):
 		return true
 	case q.Any != nil:
-		return slices.ContainsFunc(q.Any, func(y *Condition) bool { return k.implies(p, y) })
+		return slices.ContainsFunc(q.Any, func(y *Condition) bool { return pr.implies(p, y) })
 	case p.Not != nil && q.Not != nil:
-		return k.implies(q.Not, p.Not)
+		return pr.implies(q.Not, p.Not)
 	case p.CEL != "":
 		return p.CEL == q.CEL
 	case p.Test != nil && q.Test != nil:
-		return testImplies(p.Test, q.Test)
+		return pr.testImplies(p.Test, q.Test)
 	}
 	return false
 }
 
-func testImplies(p, q *Test) bool {
+func (pr *prover) testImplies(p, q *Test) bool {
 	a, b := p.Select, q.Select
 	same := a.Pointer.Text == b.Pointer.Text && a.Names == b.Names && slices.Equal(a.Named, b.Named) &&
 		slices.EqualFunc(a.Argv, b.Argv, func(x, y Pointer) bool { return x.Text == y.Text })
@@ -120,17 +109,24 @@ func testImplies(p, q *Test) bool {
 		return false
 	}
 	return !slices.ContainsFunc(q.Checks, func(y Check) bool {
-		return !slices.ContainsFunc(p.Checks, func(x Check) bool { return checkImplies(x, y) })
+		return !slices.ContainsFunc(p.Checks, func(x Check) bool { return pr.checkImplies(x, y) })
 	})
 }
 
 // checkImplies: does a value that passes x pass y, both compared in one way?
-func checkImplies(x, y Check) bool {
+func (pr *prover) checkImplies(x, y Check) bool {
+	if x.Kind == y.Kind && x.List != "" && x.List == y.List {
+		return true
+	}
+	if !pr.spend(1 + len(x.Texts)*len(y.Texts) + len(x.Names)*len(y.Names)) {
+		return false
+	}
 	if x.Kind == Is || x.Kind == OneOf {
 		if y.Kind == Path || y.Kind == URL || y.Kind == Command || y.Kind == Email || y.Kind == JSON {
 			return false
 		}
-		return !slices.ContainsFunc(x.Values, func(v Scalar) bool { return passing(y)&kindOfType(v.Type) == 0 || !scalarPasses(y, v) })
+		all := !slices.ContainsFunc(x.Values, func(v Scalar) bool { return passing(y)&kindOfType(v.Type) == 0 || !pr.scalarPasses(y, v) })
+		return all && pr.left >= 0 // with no work left scalarPasses only guesses
 	}
 	if within, ok := numberImplies(x, y); ok {
 		return within

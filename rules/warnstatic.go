@@ -7,37 +7,58 @@ import (
 	"unicode/utf8"
 )
 
-// This file works out what follows from a condition alone, whatever the call.
-// Each answer errs on the side of yes: no is said only where it is certain.
+// maxProof is how much work goes into proving what the warnings say, in texts
+// compared: holding each rule of a full file against each other, and each entry of
+// their lists against each other, would be many billions. When it is spent nothing
+// more is proved, and those warnings are not given.
+const maxProof = 20_000_000
+
+// prover works out what follows from conditions alone, whatever the call. What it
+// cannot prove, or has no work left for, it does not say.
+type prover struct {
+	left int
+}
+
+// spend takes n from the work that is left; false when there is none.
+func (pr *prover) spend(n int) bool {
+	pr.left -= n
+	return pr.left >= 0
+}
 
 // canHold: is there, perhaps, a call on which c holds?
-func canHold(c *Condition) bool {
+func (pr *prover) canHold(c *Condition) bool {
+	if !pr.spend(1) {
+		return true
+	}
 	switch {
 	case c.All != nil:
-		return !slices.ContainsFunc(c.All, func(p *Condition) bool { return !canHold(p) }) && together(c.All)
+		return !slices.ContainsFunc(c.All, func(p *Condition) bool { return !pr.canHold(p) }) && pr.together(c.All)
 	case c.Any != nil:
-		return slices.ContainsFunc(c.Any, canHold)
+		return slices.ContainsFunc(c.Any, pr.canHold)
 	case c.Not != nil:
-		return canFail(c.Not)
+		return pr.canFail(c.Not)
 	case c.Test != nil:
 		t := c.Test
 		if isPresent(t) {
 			return t.Checks[0].Present || t.Select.Pointer.Text != ""
 		}
-		return valuePasses(kindsOf(t.Select), t.Fold, t.Checks)
+		return pr.valuePasses(kindsOf(t.Select), t.Fold, t.Checks)
 	}
 	return true
 }
 
 // canFail: is there, perhaps, a call on which c does not hold?
-func canFail(c *Condition) bool {
+func (pr *prover) canFail(c *Condition) bool {
+	if !pr.spend(1) {
+		return true
+	}
 	switch {
 	case c.All != nil:
-		return slices.ContainsFunc(c.All, canFail)
+		return slices.ContainsFunc(c.All, pr.canFail)
 	case c.Any != nil:
-		return !slices.ContainsFunc(c.Any, func(p *Condition) bool { return !canFail(p) }) && !eitherPresent(c.Any)
+		return !slices.ContainsFunc(c.Any, func(p *Condition) bool { return !pr.canFail(p) }) && !eitherPresent(c.Any)
 	case c.Not != nil:
-		return canHold(c.Not)
+		return pr.canHold(c.Not)
 	case c.Test != nil:
 		t := c.Test
 		if isPresent(t) {
@@ -47,25 +68,28 @@ func canFail(c *Condition) bool {
 			return true // nothing selected
 		}
 		kinds := kindsOf(t.Select)
-		return slices.ContainsFunc(t.Checks, func(k Check) bool { return checkFails(k, kinds) })
+		return slices.ContainsFunc(t.Checks, func(k Check) bool { return pr.checkFails(k, kinds) })
 	}
 	return true
 }
 
 // canBeAbsent: is there, perhaps, a call on which c is absent?
-func canBeAbsent(c *Condition) bool {
+func (pr *prover) canBeAbsent(c *Condition) bool {
+	if !pr.spend(1) {
+		return true
+	}
 	switch {
 	case c.All != nil:
-		return slices.ContainsFunc(c.All, canBeAbsent)
+		return slices.ContainsFunc(c.All, pr.canBeAbsent)
 	case c.Any != nil:
-		return !eitherPresent(c.Any) && slices.ContainsFunc(c.Any, canBeAbsent) && !slices.ContainsFunc(c.Any, alwaysHolds)
+		return !eitherPresent(c.Any) && slices.ContainsFunc(c.Any, pr.canBeAbsent) && !slices.ContainsFunc(c.Any, pr.alwaysHolds)
 	case c.Test != nil:
 		return (c.Test.Select.Kind == Arg || c.Test.Select.Kind == Argv) && !isPresent(c.Test) && c.Test.Select.Pointer.Text != ""
 	}
 	return false
 }
 
-func alwaysHolds(c *Condition) bool { return !canFail(c) && !canBeAbsent(c) }
+func (pr *prover) alwaysHolds(c *Condition) bool { return !pr.canFail(c) && !pr.canBeAbsent(c) }
 
 func isPresent(t *Test) bool { return len(t.Checks) == 1 && t.Checks[0].Kind == Present }
 
@@ -90,7 +114,7 @@ func eitherPresent(parts []*Condition) bool {
 
 // together: can the arg tests among the parts of an all hold on one call, as far
 // as those of one pointer go?
-func together(parts []*Condition) bool {
+func (pr *prover) together(parts []*Condition) bool {
 	if eitherPresent(parts) {
 		return false
 	}
@@ -109,7 +133,7 @@ func together(parts []*Condition) bool {
 			}
 			at[ptr] = append(at[ptr], c)
 		}
-		if len(at[ptr]) > 1 && !valuePasses(kindsOf(p.Test.Select), false, at[ptr]) {
+		if len(at[ptr]) > 1 && !pr.valuePasses(kindsOf(p.Test.Select), false, at[ptr]) {
 			return false
 		}
 	}
@@ -187,16 +211,16 @@ func passing(c Check) kinds {
 }
 
 // valuePasses: can one value of these kinds pass all the checks?
-func valuePasses(k kinds, fold bool, checks []Check) bool {
+func (pr *prover) valuePasses(k kinds, fold bool, checks []Check) bool {
 	for _, c := range checks {
 		if k &= passing(c); k == 0 {
 			return false
 		}
-		if c.Kind == JSON && c.JSON != nil && !canHold(c.JSON) {
+		if c.Kind == JSON && c.JSON != nil && !pr.canHold(c.JSON) {
 			return false
 		}
 	}
-	if !numbersMeet(checks) || !lengthsMeet(k, fold, checks) {
+	if !numbersMeet(checks) || !pr.lengthsMeet(k, fold, checks) {
 		return false
 	}
 	for _, c := range checks {
@@ -204,7 +228,10 @@ func valuePasses(k kinds, fold bool, checks []Check) bool {
 			continue
 		}
 		return slices.ContainsFunc(c.Values, func(v Scalar) bool {
-			return k&kindOfType(v.Type) != 0 && !slices.ContainsFunc(checks, func(d Check) bool { return !scalarPasses(d, v) })
+			if !pr.spend(1) {
+				return true
+			}
+			return k&kindOfType(v.Type) != 0 && !slices.ContainsFunc(checks, func(d Check) bool { return !pr.scalarPasses(d, v) })
 		})
 	}
 	return true
@@ -225,7 +252,7 @@ func numbersMeet(checks []Check) bool {
 }
 
 // lengthsMeet: does a value have a length within all bounds?
-func lengthsMeet(k kinds, fold bool, checks []Check) bool {
+func (pr *prover) lengthsMeet(k kinds, fold bool, checks []Check) bool {
 	low, high := int64(0), int64(-1)
 	for _, c := range checks {
 		switch c.Kind {
@@ -235,7 +262,7 @@ func lengthsMeet(k kinds, fold bool, checks []Check) bool {
 				high = c.Bounds.Max
 			}
 		case Contains, StartsWith, EndsWith:
-			if !fold {
+			if !fold && pr.spend(len(c.Texts)) {
 				least := int64(1 << 53)
 				for _, t := range c.Texts {
 					least = min(least, int64(utf8.RuneCountInString(t)))
@@ -251,8 +278,21 @@ func lengthsMeet(k kinds, fold bool, checks []Check) bool {
 	return high < 0 || low <= high
 }
 
-// scalarPasses: can this very value, compared exactly, pass the check?
-func scalarPasses(c Check, v Scalar) bool {
+// scalarPasses: can this very value, compared exactly, pass the check? Perhaps,
+// where no work is left to see.
+func (pr *prover) scalarPasses(c Check, v Scalar) bool {
+	work := 1
+	switch c.Kind {
+	case OneOf:
+		work = len(c.Values)
+	case Contains, StartsWith, EndsWith, Like:
+		work = len(c.Texts) * (1 + len(v.Text)/64)
+	case Matches, Finds:
+		work = 1 + len(v.Text)*c.program/64
+	}
+	if !pr.spend(work) {
+		return true
+	}
 	has := func(f func(string) bool) bool { return v.Type == TypeString && slices.ContainsFunc(c.Texts, f) }
 	switch c.Kind {
 	case OfType:
@@ -291,7 +331,7 @@ func scalarPasses(c Check, v Scalar) bool {
 
 // checkFails: is there, perhaps, a value of these kinds that the check applies to
 // and that fails it?
-func checkFails(c Check, k kinds) bool {
+func (pr *prover) checkFails(c Check, k kinds) bool {
 	switch c.Kind {
 	case OfType:
 		all := kinds(0)
@@ -312,7 +352,7 @@ func checkFails(c Check, k kinds) bool {
 	case Length:
 		return c.Bounds.Min > 0 || c.Bounds.Max >= 0
 	case JSON:
-		return c.JSON == nil || canFail(c.JSON) || canBeAbsent(c.JSON)
+		return c.JSON == nil || pr.canFail(c.JSON) || pr.canBeAbsent(c.JSON)
 	}
 	return true
 }
