@@ -72,7 +72,7 @@ func (p *program) keys(config, out string) error {
 	if len(w.problems) > 0 {
 		return hint(fmt.Errorf("nothing was made:\n%w", w.problems.Err()), `"countersign check" lists every problem of the files`)
 	}
-	made, err := p.makeKeys(w)
+	made, err := p.makeKeys(w, func(path string) { p.note("made %s", path) })
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,9 @@ func (w *world) checkKeyFolders(out string) {
 	}
 }
 
-// makeKeys makes the key files that are missing and gives their paths.
-func (p *program) makeKeys(w *world) ([]string, error) {
+// makeKeys makes the key files that are missing, tells of each, and gives their
+// paths.
+func (p *program) makeKeys(w *world, tell func(path string)) ([]string, error) {
 	made := []string{}
 	signer := func(have *receipts.Signer, path string) (*receipts.Signer, error) {
 		if have != nil {
@@ -152,7 +153,7 @@ func (p *program) makeKeys(w *world) ([]string, error) {
 			return nil, fmt.Errorf("making the key file %s: %w", path, err)
 		}
 		made = append(made, path)
-		p.note("made %s", path)
+		tell(path)
 		return s, nil
 	}
 	var err error
@@ -167,7 +168,7 @@ func (p *program) makeKeys(w *world) ([]string, error) {
 			return made, fmt.Errorf("making the key file %s: %w", path, err)
 		}
 		made = append(made, path)
-		p.note("made %s", path)
+		tell(path)
 	}
 	return made, nil
 }

@@ -125,8 +125,8 @@ temporary folder alone.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hint(err, `"%s --help" shows what it takes`, cmd.CommandPath())
 	})
-	root.AddCommand(p.rulesCommand(), p.keysCommand(), p.signCommand(), p.initCommand(), p.checkCommand(),
-		p.versionCommand())
+	root.AddCommand(p.demoCommand(), p.stdioCommand(), p.rulesCommand(), p.keysCommand(), p.signCommand(), p.initCommand(), p.checkCommand(),
+		p.verifyCommand(), p.compareCommand(), p.ledgerCommand(), p.versionCommand())
 	return root
 }
 

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"countersign/receipts"
+)
+
+func (p *program) compareCommand() *cobra.Command {
+	var config string
+	return p.answers(configured(&cobra.Command{
+		Use:   "compare",
+		Short: "Hold the ledger against the book and the denials",
+		Long: `compare finds what was left out of the book or the denials, added to them or
+altered, by the guard's own copy of every call. It may run beside a guard. Exit
+codes: 0 nothing differs; 1 something does; 2 a file cannot be read.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return p.compare(config) },
+	}, &config))
+}
+
+func (p *program) compare(config string) error {
+	w, err := load(config)
+	if err != nil {
+		return err
+	}
+	if err := w.problems.Err(); err != nil {
+		return hint(fmt.Errorf("the settings:\n%w", err), `"countersign check" lists every problem`)
+	}
+	a := w.settings.Agent
+	if a == nil || a.Book == "" {
+		return errors.New("the settings name no agent with a book, so there is nothing to compare")
+	}
+	var public []byte
+	if source := w.settings.LedgerKeyOf(a); source.File != "" {
+		key, err := receipts.LoadLedgerKey(source.File)
+		if err != nil {
+			return fmt.Errorf("the ledger's key: %w", err)
+		}
+		public = key.Public()
+	}
+	r, err := compareFiles(a.Ledger, a.Book, public)
+	if err != nil {
+		return err
+	}
+	if p.asJSON {
+		err = p.answer(struct {
+			Same bool `json:"same"`
+			*receipts.CompareReport
+		}{r.Clean(), r})
+	} else {
+		p.tellComparison(r)
+	}
+	if err == nil && !r.Clean() {
+		return errNo
+	}
+	return err
+}
+
+func (p *program) tellComparison(r *receipts.CompareReport) {
+	for _, u := range r.Unsound {
+		p.say("  not sound: %s", u)
+	}
+	for _, d := range r.Differences {
+		p.say("  differs: %s", d)
+	}
+	if r.More > 0 {
+		p.say("  %d more", r.More)
+	}
+	if r.OpenCall > 0 {
+		p.say("  the call of ledger record %d has no outcome yet", r.OpenCall)
+	}
+	if r.Counted > 0 {
+		p.say("  %d refusals were only counted, and have no denial", r.Counted)
+	}
+	if r.Clean() {
+		p.say("ledger and book agree: %s, %s", plural(r.Receipts, "receipt"), plural(r.Denials, "denial"))
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"countersign/receipts"
+)
+
+func (p *program) stdioCommand() *cobra.Command {
+	var config string
+	return configured(&cobra.Command{
+		Use:   "stdio",
+		Short: "Run the guard over standard input and output",
+		Long: `stdio is what an agent's MCP client starts in place of the tool server. It starts
+the server named in the settings and speaks MCP on standard input and output until
+the input closes. Everything else goes to standard error.
+
+Exit codes: 0 the input closed, or a stop was asked for; 1 the records can no
+longer be written, or the server ended; 2 the guard did not start.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.stdio(cmd.Context(), config) },
+	}, &config)
+}
+
+func (p *program) stdio(ctx context.Context, config string) error {
+	w, err := load(config)
+	if err != nil {
+		return err
+	}
+	w.readAll()
+	if len(w.problems) > 0 {
+		return hint(fmt.Errorf("the guard did not start:\n%w", w.problems.Err()), `"countersign check" lists every problem and warning`)
+	}
+	log := p.logger()
+	for _, warning := range w.warnings {
+		log.Warn(warning.Msg, "at", warning.Pointer, "file", warning.File)
+	}
+	return p.guardOver(ctx, w)
+}
+
+// guardOver runs the guard over standard input and output.
+func (p *program) guardOver(ctx context.Context, w *world) error {
+	log := p.logger()
+	g, err := p.openGuard(ctx, w, log)
+	if err != nil {
+		if held := (*receipts.HeldError)(nil); errors.As(err, &held) {
+			return hint(err, "one guard alone may write to one ledger and book: end the other first")
+		}
+		return err
+	}
+	served := g.serve(ctx, p.in, p.out)
+	if err := errors.Join(served, g.close()); err != nil {
+		return &failed{err}
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"countersign/receipts"
+)
+
+// verifyFlags are what verify holds a book against.
+type verifyFlags struct {
+	issuers, sealers []string
+	ledger           string
+	entries          bool
+}
+
+func (p *program) verifyCommand() *cobra.Command {
+	var f verifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify BOOK --issuer THUMBPRINT…",
+		Short: "Check a book of receipts, offline",
+		Long: `verify checks a book: the form of each line, every signature, the chain, and
+whether the agent stayed within its slips. It needs nothing but the file. With
+--ledger it also holds the book, and the denials beside it, against the guard's
+own copy.
+
+Exit codes: 0 the book is sound, wholly checked here, within its slips, and its
+slips are signed by keys that --issuer names; 1 anything else; 2 a file cannot be
+read. Without --issuer the answer is never 0: anyone can make a sound book.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return p.verify(args[0], f) },
+	}
+	cmd.Flags().StringArrayVar(&f.issuers, "issuer", nil, "thumbprint of a passkey whose slips are expected, may be repeated")
+	cmd.Flags().StringArrayVar(&f.sealers, "sealer", nil, "fingerprint of a key set whose seals are expected, may be repeated")
+	cmd.Flags().StringVar(&f.ledger, "ledger", "", "hold the book and its denials against this ledger as well")
+	cmd.Flags().BoolVar(&f.entries, "entries", false, "list every entry, not only those with something to say")
+	return p.answers(cmd)
+}
+
+// verdict is the answer of verify.
+type verdict struct {
+	Sound   bool                    `json:"sound"`             // the exit code is 0
+	Against []string                `json:"against,omitempty"` // why it is not
+	Book    receipts.Report         `json:"book"`
+	Ledger  *receipts.LedgerReport  `json:"ledger,omitempty"`
+	Compare *receipts.CompareReport `json:"compare,omitempty"`
+}
+
+func (p *program) verify(path string, f verifyFlags) error {
+	v, err := verifyBook(path, f)
+	if err != nil {
+		return err
+	}
+	if p.asJSON {
+		if err := p.answer(v); err != nil {
+			return err
+		}
+	} else {
+		p.tellVerdict(path, v, f.entries)
+	}
+	if !v.Sound {
+		return errNo
+	}
+	return nil
+}
+
+func verifyBook(path string, f verifyFlags) (*verdict, error) {
+	book, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the book: %w", err)
+	}
+	defer book.Close()
+	v := new(verdict)
+	if v.Book, err = receipts.VerifyBook(book, receipts.CheckOptions{IssuerKeys: f.issuers, SealKeys: f.sealers}); err != nil {
+		return nil, fmt.Errorf("reading the book: %w", err)
+	}
+	s := v.Book.Summary
+	against := func(format string, args ...any) { v.Against = append(v.Against, fmt.Sprintf(format, args...)) }
+	if s.ProblemFound {
+		against("the book is not sound: %s", firstProblem(&v.Book))
+	}
+	if !s.FullyChecked && !s.ProblemFound {
+		against("not everything in the book was checked here")
+	}
+	if !s.WithinSlips && !s.ProblemFound {
+		against("the agent did not stay within its slips%s", atEntry(s.FirstBreach))
+	}
+	if len(f.issuers) == 0 {
+		against("no --issuer names whose slips are expected, so the book may be anyone's")
+	}
+	if v.Book.Size == 0 {
+		against("the book is empty")
+	}
+	if f.ledger != "" {
+		if err := v.holdLedger(path, f.ledger); err != nil {
+			return nil, err
+		}
+		if !v.Ledger.Sound() {
+			against("the ledger is %s", v.Ledger.Summary())
+		}
+		if !v.Compare.Clean() {
+			against("the ledger and the book differ")
+		}
+	}
+	v.Sound = len(v.Against) == 0
+	return v, nil
+}
+
+// firstProblem says what is wrong first, and where.
+func firstProblem(r *receipts.Report) string {
+	for _, e := range r.Entries {
+		if len(e.Problems) > 0 {
+			return fmt.Sprintf("entry %d (%s): %s (%s)", e.Index, e.Kind, e.Problems[0].Message, e.Problems[0].Code)
+		}
+	}
+	if len(r.Problems) > 0 {
+		return fmt.Sprintf("%s (%s)", r.Problems[0].Message, r.Problems[0].Code)
+	}
+	return "a problem was found"
+}
+
+func atEntry(i int) string {
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(": entry %d", i)
+}
+
+// holdLedger checks a ledger and holds the book and its denials against it.
+func (v *verdict) holdLedger(book, ledger string) error {
+	c, err := compareFiles(ledger, book, nil)
+	if err != nil {
+		return err
+	}
+	v.Compare = c
+	l, err := os.Open(ledger)
+	if err != nil {
+		return fmt.Errorf("reading the ledger: %w", err)
+	}
+	defer l.Close()
+	r, err := receipts.VerifyLedger(l, receipts.LedgerOptions{})
+	if err != nil {
+		return fmt.Errorf("reading the ledger: %w", err)
+	}
+	v.Ledger = &r
+	return nil
+}
+
+// compareFiles holds a ledger against a book and the denials beside it. The book
+// and the denials are opened first, so that a guard that runs cannot make the
+// ledger look older than they are.
+func compareFiles(ledger, book string, key []byte) (*receipts.CompareReport, error) {
+	in := receipts.CompareInput{PublicKey: key}
+	b, err := os.Open(book)
+	if err != nil {
+		return nil, fmt.Errorf("reading the book: %w", err)
+	}
+	defer b.Close()
+	in.Book = b
+	d, err := os.Open(receipts.Place{Book: book}.Denials())
+	switch {
+	case err == nil:
+		defer d.Close()
+		in.Denials = d
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("reading the denials: %w", err)
+	}
+	l, err := os.Open(ledger)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	defer l.Close()
+	in.Ledger = l
+	r, err := receipts.Compare(in)
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+func (p *program) tellVerdict(path string, v *verdict, entries bool) {
+	r := &v.Book
+	c := r.Summary.Counts
+	p.say("%s: %s, root %s", path, entriesOf(r.Size), r.Root)
+	p.say("  slips %d, receipts %d, countersigned %d, one-sided %d", c.Slips, c.Stubs, c.Countersigned, c.OneSided)
+	for _, e := range r.Entries {
+		if entries || len(e.Problems)+len(e.Breaches)+len(e.Notes)+len(e.NotChecked) > 0 || e.Kind == receipts.KindSlip {
+			p.tellEntry(e)
+		}
+	}
+	for _, problem := range r.Problems {
+		p.say("  problem: %s (%s)", problem.Message, problem.Code)
+	}
+	for _, n := range r.Notes {
+		p.say("  note: %s", n)
+	}
+	for _, n := range r.Summary.NotChecked {
+		p.say("  not checked here: %s", n)
+	}
+	for _, m := range r.Summary.MethodsMissing {
+		p.say("  cannot be checked here: signatures with %s", m)
+	}
+	if v.Ledger != nil {
+		p.say("ledger: %s", v.Ledger.Summary())
+		for _, n := range v.Ledger.NotShown {
+			p.say("  not shown: %s", n)
+		}
+		p.tellComparison(v.Compare)
+	}
+	if r.Summary.Development {
+		p.say("a slip was signed by a stand-in for a passkey, made for development: no person gave that permission")
+	}
+	for _, why := range v.Against {
+		p.say("no: %s", why)
+	}
+	if v.Sound {
+		p.say("sound: every signature was checked here, and the agent stayed within its slips")
+	}
+}
+
+func entriesOf(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+func (p *program) tellEntry(e *receipts.Entry) {
+	var about []string
+	if e.IssuerKey != "" {
+		about = append(about, "signed by "+e.IssuerKey)
+	}
+	if e.Development {
+		about = append(about, "(development)")
+	}
+	// Content is fact only where nothing is wrong with it.
+	if stub, ok := e.Content.(*receipts.Stub); ok && len(e.Problems) == 0 && e.Verified == receipts.VerifiedAll {
+		about = append(about, stub.Action, stub.When.String())
+		if stub.Amount != nil {
+			about = append(about, fmt.Sprintf("%d %s", stub.Amount.Value, stub.Amount.Unit))
+		}
+		if e.Countersignature == receipts.StateValid {
+			about = append(about, "countersigned by "+stub.With)
+		}
+	}
+	p.say("  %d %s %s", e.Index, e.Kind, strings.Join(about, ", "))
+	for _, x := range e.Problems {
+		p.say("    problem: %s (%s)", x.Message, x.Code)
+	}
+	for _, x := range e.Breaches {
+		p.say("    outside the slip: %s (%s)", x.Message, x.Code)
+	}
+	for _, x := range e.Notes {
+		p.say("    note: %s", x)
+	}
+	for _, x := range e.NotChecked {
+		p.say("    not checked here: %s", x)
+	}
+}
