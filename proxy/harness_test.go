@@ -7,15 +7,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"countersign/engine"
+	"countersign/internal/ijson"
 	"countersign/proxy"
 	"countersign/receipts"
 	"countersign/rules"
@@ -126,6 +129,7 @@ type wires struct {
 	cancel   context.CancelFunc
 	ended    bool
 	serveErr error
+	served   chan struct{}
 }
 
 // lines are the lines that came out of a wire.
@@ -316,6 +320,42 @@ func (w *wires) listed(number int, tools ...string) {
 	w.server(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[%s]}}`, number, strings.Join(tools, ",")))
 }
 
+// serve plays a server by itself until the wire ends: it lists tools, answers
+// pings, and gives back what it was called with.
+func (w *wires) serve(tools map[string]string) {
+	w.served = make(chan struct{})
+	go func() {
+		defer close(w.served)
+		for line := range w.toServer.ch {
+			m, err := ijson.Parse([]byte(line), ijson.Options{Depth: 100})
+			if err != nil {
+				w.t.Errorf("the server was sent what is no message: %s", cut(line))
+				return
+			}
+			id := m.Root().Member("id").Raw()
+			if id == nil {
+				continue
+			}
+			result := "{}"
+			switch params := m.Root().Member("params"); m.Root().Member("method").Text() {
+			case "tools/list":
+				result = `{"tools":[` + strings.Join(slices.Collect(maps.Values(tools)), ",") + `]}`
+			case "tools/call":
+				result = `{"content":[],"got":` + string(params.Raw()) + `}`
+			}
+			fmt.Fprintf(w.serverIn, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
+		}
+	}()
+}
+
+// closeServed is close after serve.
+func (w *wires) closeServed() {
+	w.t.Helper()
+	w.agentIn.Close()
+	<-w.served
+	w.close()
+}
+
 // plain is a tool without any demands on its arguments.
 func plain(name string) string {
 	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name)
@@ -459,7 +499,7 @@ var errBroken = fmt.Errorf("%w: the disk is broken", receipts.ErrFinal)
 func tools(names ...string) map[string]proxy.Tool {
 	m := map[string]proxy.Tool{}
 	for _, n := range names {
-		m[n] = proxy.Tool{Action: "act-" + n}
+		m[n] = proxy.Tool{Action: "act-" + strings.ReplaceAll(n, "_", "-")}
 	}
 	return m
 }
