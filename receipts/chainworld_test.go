@@ -104,8 +104,9 @@ func newWorld(t testing.TB, adjust ...func(*receipts.Slip)) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, dir: t.TempDir(), disk: receipts.OSDisk(), person: newPerson(1), clock: &testClock{now: worldStart}, random: rand.NewChaCha8([32]byte{3})}
-	w.files = receipts.NewFiles(w.disk, receipts.FilesOptions{Ahead: 256 << 10})
-	t.Cleanup(func() { w.files.Close() })
+	files := receipts.NewFiles(w.disk, receipts.FilesOptions{Ahead: 256 << 10})
+	t.Cleanup(func() { files.Close() })
+	w.files = files
 	w.slip = receipts.Slip{
 		ID:        "c2xpcHNsaXBzbGlwc2xpcA",
 		Issuer:    receipts.Issuer{Key: w.person.jwk(t), Name: receipts.Covered{Text: "Ada (development)"}, Origin: personOrigin, RPID: "localhost"},

@@ -90,10 +90,10 @@ type kept struct {
 
 // keptList is the records of one kind, in the ledger's order.
 type keptList struct {
-	of    Kind
-	list  []kept
-	byID  map[string]int
-	next  int // where an entry in order would match
+	of   Kind
+	list []kept
+	byID map[string]int
+	next int // where an entry in order would match
 }
 
 func (k *keptList) add(line int64, id string, prints [2]string) {

@@ -195,6 +195,7 @@ type fileLog struct {
 	room   int64      // up to here bytes can be written without more space
 	zeroed int64      // zeros found behind end at opening
 	synced int64      // durable up to here
+	used   bool       // something was written or reserved since it was opened
 	broken error      // the final error
 	closed bool
 	buf    []byte // the line with its end
@@ -284,9 +285,10 @@ func (l *fileLog) Reserve(n int) error {
 	if need <= l.room {
 		return nil
 	}
-	ahead := int64(bookAhead)
-	if l.zeros {
-		ahead = l.store.o.Ahead
+	l.used = true
+	ahead := l.store.o.Ahead
+	if !l.zeros {
+		ahead = min(ahead, bookAhead)
 	}
 	err := l.extend(max(need, l.room+ahead))
 	if full(err) {
@@ -345,6 +347,7 @@ func (l *fileLog) Append(line []byte) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
+	l.used = true
 	l.buf = append(append(l.buf[:0], line...), '\n')
 	if _, err := l.file.WriteAt(l.buf, l.end); err != nil {
 		return l.breaks("writing", err)
@@ -389,6 +392,7 @@ func (l *fileLog) Cut(size int64) error {
 	if size > l.end {
 		return fmt.Errorf("cutting %s: %d bytes asked for, %d there", l.path, size, l.end)
 	}
+	l.used = true
 	if l.zeros {
 		// Zeros, and not a shorter file: should the power fail before the
 		// notice of the cut is durable, the next start still finds an end that
@@ -422,6 +426,9 @@ func (l *fileLog) Close() error {
 		// Nothing more may be said about this file: it stays as it is for the
 		// next start to look at.
 		return errors.Join(l.broken, l.file.Close())
+	}
+	if !l.used {
+		return l.file.Close() // as it was found
 	}
 	err := l.file.Truncate(l.end) // gives back what was set aside, in or behind the length
 	if err == nil {

@@ -1,0 +1,158 @@
+package receipts_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"countersign/receipts"
+)
+
+func (w *world) compare() receipts.CompareReport {
+	w.t.Helper()
+	open := func(path string) *os.File {
+		f, err := os.Open(path)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.t.Cleanup(func() { f.Close() })
+		return f
+	}
+	r, err := receipts.Compare(receipts.CompareInput{Book: open(w.cfg.Book), Denials: open(w.cfg.Book + ".denials.jsonl"), Ledger: open(w.cfg.Ledger), PublicKey: w.cfg.LedgerKey.Public()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func TestCompare(t *testing.T) {
+	w := newWorld(t)
+	c := w.open()
+	for range 2 {
+		do(t, c, testCall(t, "files.read", `{}`), answer(`{}`))
+		do(t, c, testCall(t, "files.delete", `{}`), answer(`{}`))
+	}
+	w.close(c)
+	if r := w.clean(); r.Receipts != 2 || r.Denials != 2 {
+		t.Fatalf("%+v", r)
+	}
+	swapLast := func(s string) string {
+		l := strings.SplitAfter(s, "\n")
+		n := len(l) - 1
+		l[n-1], l[n-2] = l[n-2], l[n-1]
+		return strings.Join(l, "")
+	}
+	twice := func(s string) string {
+		l := strings.SplitAfter(s, "\n")
+		return s + l[len(l)-2]
+	}
+	signature := func(s string) string { return s[:len(s)-30] + flip(s[len(s)-30]) + s[len(s)-29:] }
+	book, denials, ledger := "book.jsonl", "book.jsonl.denials.jsonl", "state/ledger.jsonl"
+	for _, row := range []struct {
+		name, file string
+		change     func(string) string
+		differ     []string
+		unsound    string
+	}{
+		{name: "receipt missing", file: book, change: dropLine(1), differ: []string{"missing stub 3 0"}},
+		{name: "last receipt missing", file: book, change: dropLine(-1), differ: []string{"missing stub 6 0"}},
+		{name: "receipt twice", file: book, change: twice, differ: []string{"extra stub 0 4"}},
+		{name: "receipts swapped", file: book, change: swapLast, differ: []string{"out of order stub 3 3"}},
+		{name: "half a receipt", file: book, change: cutBytes(9), differ: []string{"missing stub 6 0"}, unsound: "line 3 of the book"},
+		{name: "denial missing", file: denials, change: dropLine(0), differ: []string{"missing denial 4 0"}},
+		{name: "denial twice", file: denials, change: twice, differ: []string{"extra denial 0 3"}},
+		{name: "denial's signature altered", file: denials, change: signature, unsound: "signatures do not fit"},
+		{name: "ledger shorter", file: ledger, change: func(s string) string { return dropLine(-1)(dropLine(-1)(dropLine(-1)(s))) }, differ: []string{"extra stub 0 3", "extra denial 0 2"}},
+		{name: "ledger altered", file: ledger, change: swap(`"tool":"tool"`, `"tool":"tooo"`), unsound: "ledger record 2"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			k := w.killed()
+			edit(t, filepath.Join(k.dir, row.file), row.change)
+			r := k.compare()
+			if r.Clean() {
+				t.Fatal("clean")
+			}
+			var got []string
+			for _, d := range r.Differences {
+				got = append(got, fmt.Sprintf("%s %s %d %d", d.What, d.Of, d.Ledger, d.Line))
+				if !strings.Contains(d.String(), d.ID) {
+					t.Errorf("%s", d)
+				}
+			}
+			if !slices.Equal(got, row.differ) {
+				t.Errorf("differences %q, want %q", got, row.differ)
+			}
+			if (row.unsound == "") != (len(r.Unsound) == 0) || !strings.Contains(strings.Join(r.Unsound, "\n"), row.unsound) {
+				t.Errorf("unsound %q, want %q", r.Unsound, row.unsound)
+			}
+		})
+	}
+}
+
+// Whatever mix of calls is made, the ledger verifies, the book passes the format's
+// checker and the two agree, with restarts between.
+func TestChainMix(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t, func(s *receipts.Slip) {
+			s.Limits = []receipts.Limit{
+				{Action: "files.write", Kind: receipts.LimitCount, Bound: 4},
+				{Action: "files.read", Kind: receipts.LimitCount, Bound: 3, Per: 60},
+			}
+		})
+		c := w.open()
+		receiptsMade, denied := 0, 0
+		n := rapid.IntRange(1, 12).Draw(rt, "calls")
+		for range n {
+			switch rapid.SampledFrom([]string{"call", "call", "call", "rule", "restart", "wait", "notice"}).Draw(rt, "do") {
+			case "call":
+				action := rapid.SampledFrom([]string{"files.read", "files.write", "files.delete"}).Draw(rt, "action")
+				args := rapid.SampledFrom([]string{"", "{}", `{"path":"/a","n":[1,2.5,-0.25e2]}`, `{"ü":"\u00fc\ud83d\ude00"}`}).Draw(rt, "arguments")
+				o := rapid.SampledFrom([]receipts.Outcome{answer(`{}`), answer(`{"isError":true}`), unknown("timeout"), unknown("stopped")}).Draw(rt, "outcome")
+				if _, code := do(t, c, testCall(t, action, args), o); code != "" {
+					denied++
+				} else {
+					receiptsMade++
+				}
+			case "rule":
+				turn, err := c.Take(t.Context())
+				if err != nil {
+					rt.Fatal(err)
+				}
+				call := testCall(t, "files.read", `{"a":1}`)
+				call.Watched = []receipts.Watched{{Rule: "a/w", Code: "condition"}}
+				if err := turn.Refuse(receipts.Refused{Call: call, By: "rule", Code: "condition", Rule: "a/b"}); err != nil {
+					rt.Fatal(err)
+				}
+				denied++
+			case "restart":
+				w.close(c)
+				c = w.open()
+			case "wait":
+				w.clock.Add(31e9)
+			case "notice":
+				if err := c.Notice(receipts.Notice{What: "refused-message", Text: "line \u2028 end"}); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		w.close(c)
+		text, err := os.ReadFile(w.cfg.Ledger)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if r := verifyLedger(t, text, receipts.LedgerOptions{PublicKey: w.cfg.LedgerKey.Public()}); !r.Sound() || len(r.Recovered) > 0 {
+			rt.Fatalf("ledger: %s", r.Summary())
+		}
+		if r := w.sound(); r.Summary.Counts.Stubs != receiptsMade {
+			rt.Fatalf("%d stubs in the book, %d calls made", r.Summary.Counts.Stubs, receiptsMade)
+		}
+		if r := w.clean(); r.Receipts != receiptsMade || r.Denials != denied {
+			rt.Fatalf("%+v, want %d and %d", r, receiptsMade, denied)
+		}
+	})
+}
