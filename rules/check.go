@@ -66,7 +66,7 @@ type Check struct {
 	// they are good only to know that the globs are sound: the caller, who folds
 	// the text, compiles Texts anew with the same folding.
 	Globs   *glob.Set
-	Judge   Judge          // Path, URL, Command, Email
+	Judge   Judge          // Path, URL, Command, Email: of the package internal/…text of that name
 	Pattern string         // Matches, Finds: as written
 	Regexp  *regexp.Regexp // Matches: compiled so that only the whole string can match; Finds: as written
 	Bounds  Bounds         // Length
@@ -76,8 +76,10 @@ type Check struct {
 
 	Pointer string // of the test in the file: /rules/0/refuse/contains
 	Offset  int    // byte offset of the operand
+	Written []byte // the operand as it stands in the file, where a list used with @ is its name alone
 
-	program int // Matches, Finds: about how many instructions the pattern has
+	foldSaid bool // Path: fold is given, true or false
+	program  int  // Matches, Finds: about how many instructions the pattern has
 }
 
 // Judge is a compiled typed test of section 4. Why is a short reason without the

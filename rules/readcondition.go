@@ -77,7 +77,10 @@ func (r *reader) form(c *Condition, p place, form string) {
 	case "any":
 		c.Any = r.parts(p)
 	case "not":
+		required := r.required
+		r.required = false
 		c.Not = r.condition(p)
+		r.required = required
 	case "cel":
 		if r.jsonIn > 0 {
 			r.Fault(p, "cel inside a json test, expected a condition without one")
@@ -128,7 +131,7 @@ func (r *reader) test(p place, selection string, unknown bool) *Test {
 		if !slices.Contains(checkNames, name) {
 			continue
 		}
-		c := Check{Kind: CheckKind(name), Pointer: p.Pointer + "/" + name, Offset: v.Start()}
+		c := Check{Kind: CheckKind(name), Pointer: p.Pointer + "/" + name, Offset: v.Start(), Written: v.Raw()}
 		r.check(&c, p.Member(name))
 		t.Checks = append(t.Checks, c)
 	}

@@ -23,9 +23,10 @@ type reader struct {
 	globSets map[string]*glob.Set // by the list's name
 	judges   map[string]Judge     // by kind and operand as written
 	patterns map[string]*regexp.Regexp
-	program  int // instructions of all patterns
-	entries  int // entries compiled into globs and judges
-	jsonIn   int // json tests around the place being read
+	program  int  // instructions of all patterns
+	entries  int  // entries compiled into globs and judges
+	jsonIn   int  // json tests around the place being read
+	required bool // the place being read stands in a require and under no not
 }
 
 func newReader() *reader {

@@ -44,7 +44,9 @@ func (r *reader) readRule(p place) *Rule {
 		rule.Refuse = r.condition(refuse)
 	}
 	if require.Value.Exists() {
+		r.required = true
 		rule.Require = r.condition(require)
+		r.required = false
 	}
 	if m := p.Member("say"); m.Value.Exists() {
 		rule.Say, _ = r.Text(m, MaxSay)

@@ -2,8 +2,12 @@ package rules
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"countersign/internal/glob"
+	"countersign/internal/ijson"
+	"countersign/internal/pathtext"
 	"countersign/internal/problem"
 )
 
@@ -76,6 +80,112 @@ func globFault(text string, err error) string {
 	return problem.Quoted(text) + " is no glob: " + e.Error()
 }
 
+// listed reads a list of texts, or "@name" of one, as the members of the typed
+// tests take it: a single text is none.
+func (r *reader) listed(p place, of string) operand {
+	if p.Value.Kind() == ijson.String && !isReference(p.Value) {
+		r.Fault(p, `expected a list of %s or "@name" of one, got a text; write [%s]`, of, problem.Quoted(p.Value.Text()))
+		return operand{at: p}
+	}
+	return r.texts(p, of)
+}
+
+// word reads one of a few known words.
+func (r *reader) word(p place, known ...string) string {
+	if p.Value.Kind() == ijson.String {
+		if s := p.Value.Text(); slices.Contains(known, s) {
+			return s
+		}
+		r.Fault(p, "expected %s, got %s", problem.OneOf(known), problem.Quoted(p.Value.Text()))
+		return ""
+	}
+	r.Fault(p, "expected %s, got %s", problem.OneOf(known), problem.KindOf(p.Value))
+	return ""
+}
+
+var pathMembers = []string{"under", "like", "notLike", "base", "style", "fold", "resolve"}
+
+// path reads the operand of a path test (content rules, section 4.1).
 func (r *reader) path(c *Check, p place) {
-	r.Fault(p, "the test path is not in this version")
+	if !r.Object(p, "path", pathMembers) {
+		return
+	}
+	sound := true // so far that entries can be judged
+	o := pathtext.Operand{Required: r.required}
+	members := map[string]operand{}
+	list := func(name, of string) []string {
+		at := p.Member(name)
+		if !at.Value.Exists() {
+			return nil
+		}
+		members[name] = r.listed(at, of)
+		return members[name].texts
+	}
+	o.Under, o.Like, o.NotLike = list("under", "folders"), list("like", "globs"), list("notLike", "globs")
+	if m := p.Member("base"); m.Value.Exists() {
+		o.Base, _ = r.Text(m, pathtext.MaxBytes)
+	}
+	if m := p.Member("style"); m.Value.Exists() {
+		o.Style = r.word(m, pathtext.POSIX, pathtext.Windows)
+		sound = o.Style == pathtext.POSIX || o.Style == pathtext.Windows && r.built(m, "style windows", `style "windows"`)
+	}
+	if m := p.Member("resolve"); m.Value.Exists() {
+		if o.Resolve = r.word(m, pathtext.Text, pathtext.OnDisk); o.Resolve == pathtext.OnDisk && !r.built(m, "resolve disk", `resolve "disk"`) {
+			o.Resolve = pathtext.Text // the rest is looked at all the same
+		}
+	}
+	if m := p.Member("fold"); m.Value.Exists() {
+		o.Fold, _ = r.Bool(m)
+		c.foldSaid = true
+	}
+	if len(members) == 0 {
+		if p.Value.Len() == 0 || slices.ContainsFunc(pathMembers[3:], func(name string) bool { return p.Member(name).Value.Exists() }) {
+			r.Fault(p, `path without "under", "like" or "notLike", of which it needs one`)
+		}
+		return
+	}
+	if !sound || len(o.Under)+len(o.Like)+len(o.NotLike) == 0 {
+		return // reported already
+	}
+	key := fmt.Sprintf("path %v %s", r.required, p.Value.Raw())
+	if j, ok := r.judges[key]; ok {
+		c.Judge = j
+		return
+	}
+	if !r.room(p, len(o.Under)+len(o.Like)+len(o.NotLike)) {
+		return
+	}
+	j, err := pathtext.New(o)
+	var faults pathtext.Errors
+	switch {
+	case err == nil:
+		c.Judge, r.judges[key] = j, j
+	case !errors.As(err, &faults):
+		r.Fault(p, "%v", err)
+	}
+	for _, f := range faults {
+		r.memberFault(p, members, f.Member, f.Index, f.Msg)
+	}
+}
+
+// maxMessage is the most code points of what a judge says of an operand: it may
+// repeat a text of the file.
+const maxMessage = 500
+
+// memberFault puts what the judge of a typed test has against its operand p where
+// it stands: at an entry of a list, or at a member.
+func (r *reader) memberFault(p place, members map[string]operand, member string, index int, msg string) {
+	if runes := []rune(msg); len(runes) > maxMessage {
+		msg = string(runes[:maxMessage]) + "…"
+	}
+	o, listed := members[member]
+	switch {
+	case listed && index >= 0 && index < len(o.texts):
+		at, prefix := o.place(index)
+		r.Fault(at, "%s%s", prefix, msg)
+	case member != "":
+		r.Fault(p.Member(member), "%s", msg)
+	default:
+		r.Fault(p, "%s", msg)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"countersign/internal/pathtext"
 	"countersign/internal/problem"
 )
 
@@ -190,6 +191,8 @@ func (w *warner) check(c *Check, t *Test, s scope, command string) {
 		}
 	case Matches, Finds:
 		w.pattern(c, s)
+	case Path:
+		w.path(c, s)
 	}
 	if command != "" && readsText(c.Kind, s.permits) {
 		w.add("text-on-command", c.Offset, c.Pointer,
@@ -206,6 +209,23 @@ func (w *warner) check(c *Check, t *Test, s scope, command string) {
 		for _, x := range c.Names {
 			w.listAsText(c.Offset, c.Pointer, x)
 		}
+	}
+}
+
+// path looks at the letter case of globs that forbid.
+func (w *warner) path(c *Check, s scope) {
+	j, ok := c.Judge.(*pathtext.Judge)
+	if !ok || c.foldSaid {
+		return
+	}
+	o := j.Operand()
+	name, globs := "notLike", o.NotLike
+	if !s.permits {
+		name, globs = "like", o.Like
+	}
+	if o.Style != pathtext.Windows && slices.ContainsFunc(globs, func(g string) bool { return strings.ContainsFunc(g, unicode.IsLetter) }) {
+		w.add("notlike-case", c.Offset, c.Pointer,
+			"%s forbids by exact letter case, which another spelling gets round where the file system takes case as one; expected \"fold\": true, or \"fold\": false where it does not", name)
 	}
 }
 
