@@ -35,7 +35,7 @@ func wrapperRow(name string, posixShell bool) (row, bool) {
 		values["-s"] = anyValue
 		return row{flags: []string{"--foreground", "--preserve-status"}, values: values, operand: duration}, true
 	case "stdbuf":
-		return row{values: takes(anyValue, "-i", "-o", "-e")}, true
+		return row{values: takes(bufferMode, "-i", "-o", "-e")}, true
 	case "xargs":
 		values := takes(digits, "-n", "-P", "-L")
 		values["-I"], values["-d"] = anyValue, anyValue
@@ -65,6 +65,9 @@ func anyValue(s string) bool { return s != "" && s[0] != '-' }
 func wholeNumber(s string) bool {
 	return digits(strings.TrimLeft(s, "+-")) && len(s)-len(strings.TrimLeft(s, "+-")) <= 1
 }
+
+// bufferMode takes what stdbuf does: L for lines, or a size with perhaps a unit.
+func bufferMode(s string) bool { return s == "L" || digits(strings.TrimRight(s, "kKMGB")) }
 
 // duration takes what timeout does: a number and perhaps a unit. Old ones
 // take no such word, and the program would be another.

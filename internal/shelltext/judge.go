@@ -466,24 +466,22 @@ func (l *look) timeClause(c *syntax.TimeClause) {
 	if c.PosixFormat {
 		words = append(words, literal("-p"))
 	}
-	if l.j.hasArgv {
-		// The words behind it are those of the first command it times.
-		first := c.Stmt
-		for {
-			b, ok := first.Cmd.(*syntax.BinaryCmd)
-			if !ok {
-				break
-			}
-			first = b.X
+	// The words behind it are those of the first command it times.
+	first := c.Stmt
+	for {
+		b, ok := first.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			break
 		}
-		inner, ok := first.Cmd.(*syntax.CallExpr)
-		if !ok || len(inner.Args) == 0 || len(inner.Assigns) > 0 {
-			l.cannot("time, with patterns, before what is no plain command")
-			return
-		}
+		first = b.X
+	}
+	if inner, ok := first.Cmd.(*syntax.CallExpr); ok && len(inner.Assigns) == 0 {
 		for _, w := range inner.Args {
 			words = append(words, l.word(w))
 		}
+	} else if l.j.hasArgv {
+		l.cannot("time, with patterns, before what is no plain command")
+		return
 	}
 	l.simple()
 	l.listed(words, false)
