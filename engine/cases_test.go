@@ -200,9 +200,6 @@ func TestGLOB01ZeroDirectories(t *testing.T) {
 		{"/srv/app/*", "/srv/app/a/b.txt", "ALLOW"},
 		{"/srv/*/secret", "/srv/a/b/secret", "ALLOW"},
 	} {
-		if c.glob == "**/.env" {
-			c.glob = "/**/.env"
-		}
 		e := compile(t, one(fmt.Sprintf(`{"id": "r", "tools": ["*"], "refuse": {"arg": "/path", "path": {"like": [%q]}}}`, c.glob)))
 		if got := outcomeOf(decide(t, e, "x", fmt.Sprintf(`{"path":%q}`, c.path))); got != c.want {
 			t.Errorf("%s on %s: got %s, want %s", c.glob, c.path, got, c.want)
@@ -221,7 +218,7 @@ func TestGLOB02TheFolderItself(t *testing.T) {
 		{"/srv/app/**", "/srv/app/", "DENY"},
 		{"/srv/app/**", "/srv/apple", "ALLOW"},
 	} {
-		e := compile(t, one(fmt.Sprintf(`{"id": "r", "tools": ["*"], "refuse": {"arg": "/path", "path": {"like": %q}}}`, c.glob)))
+		e := compile(t, one(fmt.Sprintf(`{"id": "r", "tools": ["*"], "refuse": {"arg": "/path", "path": {"like": [%q]}}}`, c.glob)))
 		if got := outcomeOf(decide(t, e, "x", fmt.Sprintf(`{"path":%q}`, c.path))); got != c.want {
 			t.Errorf("%s on %s: got %s, want %s", c.glob, c.path, got, c.want)
 		}
