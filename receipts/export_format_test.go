@@ -1,6 +1,10 @@
 package receipts
 
 import (
+	"crypto/ed25519"
+
+	"github.com/cloudflare/circl/sign/mldsa/mldsa87"
+
 	"countersign/internal/ijson"
 )
 
@@ -57,4 +61,25 @@ func Unsigned(kind Kind, payload []byte) []byte {
 		protected = append(protected, encodeBase64url([]byte(h)))
 	}
 	return appendEnvelope(nil, payload, protected, [][]byte{make([]byte, 64), make([]byte, 64)})
+}
+
+// ReadKeySetOf makes a key of a method that no signer here has.
+func ReadKeySetOf(method Method) (Key, error) {
+	k := Key{method: method, a: make([]byte, slhdsaKeyBytes)}
+	return k, k.checkSize()
+}
+
+// SealedBy is a seal's record whose first two signatures fit, and whose third is
+// so many zero bytes.
+func SealedBy(s *Signer, payload []byte, third int) []byte {
+	var protected []string
+	for _, m := range KindSeal.layout() {
+		h, _ := headerOf(KindSeal, m)
+		protected = append(protected, encodeBase64url([]byte(h)))
+	}
+	encoded := encodeBase64url(payload)
+	ml := make([]byte, mldsa87SignatureBytes)
+	_ = mldsa87.SignTo(s.ml, []byte(protected[1]+"."+encoded), nil, false, ml)
+	return appendEnvelope(nil, payload, protected,
+		[][]byte{ed25519.Sign(s.ed, []byte(protected[0]+"."+encoded)), ml, make([]byte, third)})
 }

@@ -43,7 +43,7 @@ func drawLimits(t *rapid.T, name string) []Limit {
 	var out []Limit
 	for _, action := range []string{"work", order} {
 		for _, kind := range []LimitKind{LimitMax, LimitEach, LimitCount} {
-			for _, per := range []int64{0, 5, 20} {
+			for _, per := range []int64{0, 3, 8} {
 				if kind == LimitEach && per > 0 || rapid.IntRange(0, 3).Draw(t, name) > 0 {
 					continue
 				}
@@ -88,7 +88,7 @@ func live(t *rapid.T, w *scene) *lived {
 // propose draws the next act of one chain.
 func (l *lived) propose(t *rapid.T, h *helper) Proposal {
 	p := Proposal{Slip: l.w.slip, Pass: h.print, Action: rapid.SampledFrom([]string{"work", order, order, "other"}).Draw(t, "action"),
-		When: h.last + Time(rapid.IntRange(0, 12).Draw(t, "later"))}
+		When: h.last + Time(rapid.IntRange(0, 4).Draw(t, "later"))}
 	if n := rapid.Int64Range(-2, 7).Draw(t, "amount"); n >= 0 {
 		p.Amount = gbp(n)
 	} else if n == -2 {
