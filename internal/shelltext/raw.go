@@ -245,7 +245,7 @@ func (s *script) checkHeredocs() string {
 		if end < 0 {
 			return "a here-document that does not end"
 		}
-		body := s.src[begin:end]
+		body := s.src[begin:end] // with the tabs before the delimiter, as the parser keeps them
 		if !quoted && strings.Contains(body, "\\\n") {
 			return "a line broken inside a here-document"
 		}
@@ -257,8 +257,8 @@ func (s *script) checkHeredocs() string {
 	return ""
 }
 
-// bodyEnd is where the body that begins at from ends, and where the line of the
-// delimiter ends; -1 when there is none.
+// bodyEnd is where the delimiter stands that ends the body beginning at from,
+// and where its line ends; -1 when there is none.
 func (s *script) bodyEnd(from int, name string, tabs bool) (end, after int) {
 	for at := from; at <= len(s.src); {
 		stop := strings.IndexByte(s.src[at:], '\n')
@@ -267,11 +267,12 @@ func (s *script) bodyEnd(from int, name string, tabs bool) (end, after int) {
 		if stop >= 0 {
 			line, next = s.src[at:at+stop], at+stop+1
 		}
-		if tabs {
-			line = strings.TrimLeft(line, "\t")
+		indent := 0
+		for tabs && indent < len(line) && line[indent] == '\t' {
+			indent++
 		}
-		if line == name {
-			return at, next
+		if line[indent:] == name {
+			return at + indent, next
 		}
 		at = next
 	}
@@ -280,13 +281,6 @@ func (s *script) bodyEnd(from int, name string, tabs bool) (end, after int) {
 
 // sameBody says whether the parser took the body for what the lines say.
 func sameBody(body string, r *syntax.Redirect, quoted bool) bool {
-	if r.Op == syntax.DashHdoc {
-		lines := strings.SplitAfter(body, "\n")
-		for i := range lines {
-			lines[i] = strings.TrimLeft(lines[i], "\t")
-		}
-		body = strings.Join(lines, "")
-	}
 	if quoted {
 		lit, ok := r.Hdoc.Parts[0].(*syntax.Lit)
 		return ok && len(r.Hdoc.Parts) == 1 && lit.Value == body
