@@ -14,7 +14,7 @@ import (
 // maxCompiled is the most globs and entries of typed tests that one file is
 // compiled to, lists counted at each use: a list of MaxEntries under MaxRules
 // rules would else be forty million.
-const maxCompiled = 1_000_000
+const maxCompiled = 250_000
 
 // room counts n more compiled entries; false, and a problem, where there is no
 // room for them.

@@ -11,7 +11,7 @@ import (
 // compared: holding each rule of a full file against each other, and each entry of
 // their lists against each other, would be many billions. When it is spent nothing
 // more is proved, and those warnings are not given.
-const maxProof = 20_000_000
+const maxProof = 4_000_000
 
 // prover works out what follows from conditions alone, whatever the call. What it
 // cannot prove, or has no work left for, it does not say.
