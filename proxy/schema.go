@@ -286,7 +286,7 @@ type misfit struct {
 	why  string // for the agent: places and keywords, never a value
 }
 
-// check holds arguments, an object, against the schema; nil where they fit.
+// check holds arguments, an object or absent, against the schema; nil where they fit.
 func (s *schema) check(arguments ijson.Value) *misfit {
 	values, longest := count(arguments)
 	cost := values * max(s.keywords, 1)
@@ -303,7 +303,11 @@ func (s *schema) check(arguments ijson.Value) *misfit {
 	if cost > maxSchemaCost {
 		return &misfit{"over-budget", "checking the arguments against the tool's input schema would take too long"}
 	}
-	err := s.root.Validate(decode(arguments))
+	var document any = map[string]any{} // what absent arguments are
+	if arguments.Exists() {
+		document = decode(arguments)
+	}
+	err := s.root.Validate(document)
 	if err == nil {
 		return nil
 	}

@@ -597,8 +597,15 @@ func (s *session) serverCancelled(m *Message) {
 		delete(s.askedAs, key)
 		delete(s.asked, n)
 		id = strconv.AppendInt(nil, n, 10)
-	} else if n, ok := number(at); ok {
+	} else if n, ok := number(at); ok && s.listens[n] != nil && s.up.Forget(n) {
 		id = s.listens[n]
+		delete(s.listens, n)
+		for key, r := range s.open {
+			if r.number == n {
+				delete(s.open, key)
+			}
+		}
+		s.checkIdle()
 	}
 	s.mu.Unlock()
 	if id == nil {
