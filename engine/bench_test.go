@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"countersign/engine"
 	"countersign/internal/ijson"
 	"countersign/rules"
+
+	"golang.org/x/sys/unix"
 )
 
 // One synthetic policy of N rules of ten kinds, nine in ten of one tool each and
@@ -170,25 +174,73 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// BenchmarkRead is what reading the call alone costs.
+// BenchmarkRatio takes engine and floor in turns, so that noise falls on both, and
+// reports the least processor time a call of each and the ratio of the two.
+func BenchmarkRatio(b *testing.B) {
+	for _, n := range sizes {
+		r, f := &reader{e: policyEngine(b, n)}, newFloor(n)
+		for _, large := range []bool{false, true} {
+			for _, deny := range []bool{false, true} {
+				raw := policyCall(n, large, deny)
+				name := fmt.Sprintf("rules=%d/%s/%s", n, map[bool]string{false: "small", true: "large"}[large], map[bool]string{false: "allow", true: "deny"}[deny])
+				b.Run(name, func(b *testing.B) {
+					ratio(b, func() { r.deny(raw) }, func() { f.deny(raw) })
+				})
+			}
+		}
+	}
+}
+
+// ratio runs two functions in turns on one thread. Of the processor times of all
+// turns the lower quartile counts: the least may be a fault of the clock.
+func ratio(b *testing.B, ours, floors func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	turn := func(f func(), calls int) float64 {
+		from := processorTime(b)
+		for range calls {
+			f()
+		}
+		return float64(processorTime(b)-from) / float64(calls)
+	}
+	calls := max(1, min(200, int(200_000/(turn(ours, 3)+1)))) // about 200 µs a turn
+	var a, c []float64
+	for b.Loop() {
+		a, c = append(a, turn(ours, calls)), append(c, turn(floors, calls))
+	}
+	slices.Sort(a)
+	slices.Sort(c)
+	x, y := a[len(a)/4], c[len(c)/4]
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(x, "engine-ns")
+	b.ReportMetric(y, "floor-ns")
+	b.ReportMetric(x/y, "ratio")
+}
+
+func processorTime(b *testing.B) int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		b.Skip("no clock of a thread's processor time here")
+	}
+	return t.Nano()
+}
+
+// BenchmarkRead is what reading the call alone costs, beside the floor's walk.
 func BenchmarkRead(b *testing.B) {
 	for _, large := range []bool{false, true} {
 		raw := policyCall(10, large, false)
-		b.Run(fmt.Sprintf("large=%v/engine", large), func(b *testing.B) {
+		b.Run(map[bool]string{false: "small", true: "large"}[large], func(b *testing.B) {
 			var d ijson.Doc
-			for b.Loop() {
+			f := newFloor(10)
+			ratio(b, func() {
 				if err := d.Parse(raw, ijson.Options{}); err != nil {
 					b.Fatal(err)
 				}
-			}
-		})
-		b.Run(fmt.Sprintf("large=%v/floor", large), func(b *testing.B) {
-			f := newFloor(10)
-			for b.Loop() {
+			}, func() {
 				if err := f.read(raw); err != nil {
 					b.Fatal(err)
 				}
-			}
+			})
 		})
 	}
 }
