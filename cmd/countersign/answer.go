@@ -29,12 +29,14 @@ func (p *program) note(format string, args ...any) {
 	fmt.Fprintf(p.err, "countersign: "+format+"\n", args...)
 }
 
-// logger writes logs to standard error in the form that --log names.
-func (p *program) logger() *slog.Logger {
+// logger writes logs of a level and above to standard error, in the form that
+// --log names.
+func (p *program) logger(level slog.Level) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
 	if p.logAs == "json" {
-		return slog.New(slog.NewJSONHandler(p.err, nil))
+		return slog.New(slog.NewJSONHandler(p.err, o))
 	}
-	return slog.New(slog.NewTextHandler(p.err, nil))
+	return slog.New(slog.NewTextHandler(p.err, o))
 }
 
 // told is a problem as JSON answers have it.

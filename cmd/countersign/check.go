@@ -37,13 +37,17 @@ func (p *program) check(config string) error {
 			Mode        string     `json:"mode"`
 			Settings    string     `json:"settings,omitempty"` // fingerprint
 			Rules       []software `json:"rules"`
-			Slip        string     `json:"slip,omitempty"` // fingerprint
+			Ledger      string     `json:"ledgerKey,omitempty"` // public
+			Slip        string     `json:"slip,omitempty"`      // fingerprint
 			ValidUntil  string     `json:"validUntil,omitempty"`
 			Development bool       `json:"development"`
 		}{OK: len(w.problems) == 0, Problems: tell(w.problems), Warnings: tell(w.warnings),
 			Mode: string(w.settings.Mode), Settings: w.settings.Fingerprint, Rules: []software{}}
 		if w.rules != nil {
 			answer.Rules = softwareOf(w.rules)
+		}
+		if w.ledgerKey != nil {
+			answer.Ledger = w.ledgerKey.PublicText()
 		}
 		if w.permission != nil {
 			answer.Slip = receipts.Fingerprint(w.permission.Append(nil))
@@ -93,6 +97,9 @@ func (p *program) tellCheck(w *world) {
 	}
 	if w.permission != nil {
 		p.say("slip: %s, in force from %s until %s", receipts.Fingerprint(w.permission.Append(nil)), w.permission.ValidFrom, w.permission.ValidUntil)
+	}
+	if w.ledgerKey != nil {
+		p.say("ledger: public key %s", w.ledgerKey.PublicText())
 	}
 	if w.settings.Mode != settings.Enforce {
 		p.say("mode: %s", w.settings.Mode)

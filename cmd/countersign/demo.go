@@ -59,7 +59,9 @@ func (p *program) demoStdio(ctx context.Context) error {
 	}
 	p.note("a demonstration, whose records prove nothing about anyone; calls are let through until %s; the book is %s",
 		w.permission.ValidUntil, w.settings.Agent.Book)
-	return p.guardOver(ctx, w)
+	// What is refused is told to the agent and is on record; the one line above
+	// is all that a client's log should show.
+	return p.guardOver(ctx, w, p.logger(slog.LevelWarn))
 }
 
 // demoCall is one call of the demonstration.

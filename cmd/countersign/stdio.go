@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -35,16 +36,15 @@ func (p *program) stdio(ctx context.Context, config string) error {
 	if len(w.problems) > 0 {
 		return hint(fmt.Errorf("the guard did not start:\n%w", w.problems.Err()), `"countersign check" lists every problem and warning`)
 	}
-	log := p.logger()
+	log := p.logger(slog.LevelInfo)
 	for _, warning := range w.warnings {
 		log.Warn(warning.Msg, "at", warning.Pointer, "file", warning.File)
 	}
-	return p.guardOver(ctx, w)
+	return p.guardOver(ctx, w, log)
 }
 
 // guardOver runs the guard over standard input and output.
-func (p *program) guardOver(ctx context.Context, w *world) error {
-	log := p.logger()
+func (p *program) guardOver(ctx context.Context, w *world, log *slog.Logger) error {
 	g, err := p.openGuard(ctx, w, log)
 	if err != nil {
 		if held := (*receipts.HeldError)(nil); errors.As(err, &held) {
