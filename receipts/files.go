@@ -190,6 +190,8 @@ type fileLog struct {
 	fail  func(error)
 	zeros bool // room is set aside as zeros inside the length, else behind it
 
+	syncing sync.Mutex // held over a sync, so that none is under way when the file is closed; taken before mu
+
 	mu     sync.Mutex // guards what follows
 	end    int64      // behind the last line
 	room   int64      // up to here bytes can be written without more space
@@ -361,6 +363,8 @@ func (l *fileLog) Append(line []byte) error {
 }
 
 func (l *fileLog) Sync() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
 	l.mu.Lock()
 	err, end := l.usable(), l.end
 	l.mu.Unlock()
@@ -416,6 +420,8 @@ func (l *fileLog) Cut(size int64) error {
 }
 
 func (l *fileLog) Close() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

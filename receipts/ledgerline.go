@@ -35,6 +35,39 @@ const (
 )
 
 // LineKind is the kind of a ledger line.
+//
+// A ledger is a file of lines, each one canonical JSON object (RFC 8785) and a
+// line feed. Every line holds
+//
+//	at    when it was written, YYYY-MM-DDTHH:MM:SS.mmmZ
+//	kind  one of the kinds below
+//	prev  SHA-256 in base64url of the whole line before, its line feed not
+//	      counted; absent on the first line alone
+//	seq   0, 1, 2, …
+//	sig   Ed25519 over the line without this member, in base64url
+//
+// and by kind (a ? marks a member that may be absent):
+//
+//	open     agent, book, format, key, rules, service, settings, slip?, version
+//	key      key
+//	call     annotations?, approval?, arguments?, draft, inputResponses?,
+//	         keys {agent, guard}, peers {agent, client {name, version}, upstream},
+//	         rules, tool
+//	outcome  book, call, countersignature, how, removed?, result?, status?, stub
+//	refused  by, code, denial or details, note?, rule?, tool; or count, span
+//	watch    more?, of, rules [{code, rule}]
+//	mark     book with root, denials
+//	notice   bytes?, count?, file?, sha256?, span?, text?, what
+//
+// book and denials are extents: {bytes, last?, size}, the length in bytes, the
+// fingerprint of the last line, the number of lines. rules of open and call are
+// [{name, sha256}]. span is {from, until}.
+//
+// arguments, inputResponses and annotations are JSON text in a JSON string, byte
+// for byte as it was received: the call can be judged and run again on the same
+// bytes. draft is the content of the stub but for the detail the answer adds;
+// stub, countersignature and denial are contents whole, so that the records can
+// be made again byte for byte.
 type LineKind string
 
 // The kinds of a ledger's lines (guard, section 5). Lines of the kinds release

@@ -315,6 +315,57 @@ func TestSLIP01a(t *testing.T) {
 	}
 }
 
+// SLIP-01 b: a guard killed right after the answer has counted the call.
+func TestSLIP01b(t *testing.T) {
+	w := newWorld(t, func(s *receipts.Slip) { s.Limits[0].Bound = 1 })
+	c := w.open()
+	do(t, c, testCall(t, "files.write", `{}`), answer(`{}`))
+	k := w.killed()
+	c = k.open()
+	if _, code := do(t, c, testCall(t, "files.write", `{}`), answer(`{}`)); code != receipts.CodeOverCountLimit {
+		t.Fatalf("after the kill: %q", code)
+	}
+}
+
+// SLIP-01 c: of two guards on one state, and of two calls at once, one is let
+// through.
+func TestSLIP01c(t *testing.T) {
+	w := newWorld(t, func(s *receipts.Slip) { s.Limits[0].Bound = 1 })
+	start := make(chan struct{})
+	type opened struct {
+		c   *receipts.Chain
+		err error
+	}
+	results := make(chan opened)
+	for range 2 {
+		go func() {
+			<-start
+			c, err := receipts.OpenChain(t.Context(), w.config())
+			results <- opened{c, err}
+		}()
+	}
+	close(start)
+	a, b := <-results, <-results
+	if a.err != nil {
+		a, b = b, a
+	}
+	var held *receipts.HeldError
+	if a.err != nil || !errors.As(b.err, &held) {
+		t.Fatalf("two guards: %v, %v", a.err, b.err)
+	}
+	defer a.c.Close()
+	codes := make(chan receipts.Code)
+	for range 2 {
+		go func() {
+			_, code := do(t, a.c, testCall(t, "files.write", `{}`), answer(`{}`))
+			codes <- code
+		}()
+	}
+	if x, y := <-codes, <-codes; x+y != receipts.CodeOverCountLimit {
+		t.Fatalf("two calls at once: %q, %q, want one of them let through", x, y)
+	}
+}
+
 // SLIP-01 d: used is used, also when the server answered with an error.
 func TestSLIP01d(t *testing.T) {
 	w := newWorld(t, func(s *receipts.Slip) { s.Limits[0].Bound = 1 })
