@@ -97,6 +97,7 @@ func (r *reader) httpFields(u *Upstream) []field {
 
 // servers reads several upstreams, each with the id that its tools are named by.
 func (r *reader) servers(p at, s *Settings) {
+	r.notBuilt(p, "several servers behind one guard are")
 	r.named(p, 1, maxServers, func(name ijson.Value, p at) {
 		u := Upstream{ID: name.Text()}
 		if !shortForm.MatchString(u.ID) || strings.Contains(u.ID, "__") {

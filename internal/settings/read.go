@@ -141,7 +141,10 @@ func (r *reader) settings(root at, s *Settings) {
 		field{name: "contentRules", read: func(p at) { s.ContentRules = r.contentRules(p) }},
 		field{name: "pinRules", read: yes(&s.PinRules)},
 		field{name: "validateArguments", read: yes(&s.ValidateArguments)},
-		field{name: "pinTools", read: func(p at) { s.PinTools, _ = r.own(p) }},
+		field{name: "pinTools", read: func(p at) {
+			s.PinTools, _ = r.own(p)
+			r.notBuilt(p, "pinning tools is")
+		}},
 		field{name: "passThrough", read: func(p at) { r.passThrough(p, s) }},
 		field{name: "timeout", read: seconds(&s.Timeout, MaxTimeout)},
 		field{name: "maxWaiting", read: number(&s.MaxWaiting, 0, MaxMaxWaiting)},
@@ -216,6 +219,9 @@ func (r *reader) together(root at, s *Settings) {
 			g := &s.Tools.globs[i]
 			r.fault(g.offset, tools.ptr+"/"+problem.EscapePointer(g.Name), `a glob, which needs "pinTools": a tool that appears later would be let through unseen`)
 		}
+	}
+	if s.Unlisted != "" && s.HideUnlisted {
+		r.warn(root.member("unlisted"), `without "hideUnlisted": false tools with no entry are hidden, and a hidden tool is refused`)
 	}
 	if !s.PinRules && len(s.ContentRules) > 0 {
 		r.warn(root.member("pinRules"), "the rules are not held against the slip: whoever can write their files can change them")

@@ -21,6 +21,11 @@ func sample(t testing.TB, name string) []byte {
 	return b
 }
 
+// built leaves out what this version lacks, to look at the form alone.
+func built(ps settings.Problems) settings.Problems {
+	return slices.DeleteFunc(ps, func(p settings.Problem) bool { return p.Code == settings.CodeNotBuilt })
+}
+
 const thumb = "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU"
 
 // minimal is the least that a guard over stdio needs.
@@ -29,7 +34,7 @@ const minimal = `{"name": "n", "service": "s", "server": {"command": "srv"}, "to
 
 func TestEveryMember(t *testing.T) {
 	s, problems := settings.Read("/etc/guard/executor.json", sample(t, "stdio.json"))
-	if len(problems) > 0 {
+	if problems = built(problems); len(problems) > 0 {
 		t.Fatalf("problems of sound settings:\n%s", problems)
 	}
 	pay := &settings.Amount{Arg: "/amount", Unit: "pence", Scale: 2, Text: true}
@@ -118,7 +123,7 @@ func TestNotBuilt(t *testing.T) {
 		}
 		got = append(got, p.Pointer)
 	}
-	want := []string{"/servers/files/source", "/servers/web", "/record/results", "/record/refused", "/record/redact",
+	want := []string{"/servers", "/servers/files/source", "/servers/web", "/record/results", "/record/refused", "/record/redact",
 		"/approvalWait", "/agents", "/executor/ledgerKey/env", "/signing", "/sealEvery", "/store", "/masks", "/resolvers", "/listen", "/path",
 		"/allowedOrigins", "/allowedHosts", "/metrics"}
 	if !slices.Equal(got, want) {

@@ -14,7 +14,7 @@ func TestToolGlobs(t *testing.T) {
 		t.Fatalf("globs without pinTools: %s", problems)
 	}
 	s, problems := settings.Read("e.json", []byte(strings.Replace(globs, `{"name"`, `{"pinTools": "pins.json", "name"`, 1)))
-	if len(problems) > 0 {
+	if problems = built(problems); len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	for _, c := range []struct{ tool, action, err string }{
