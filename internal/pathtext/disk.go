@@ -252,7 +252,7 @@ type diskJudge struct {
 }
 
 // belongs reports whether a place is one that a member lists. followed says that
-// it is a place on the disk rather than a text.
+// the place is one on the disk, which a root that is a link no longer names.
 type belongs func(place string, followed bool) (in bool, why string)
 
 // member judges one member: want says whether it holds in what it lists or out of
@@ -297,18 +297,17 @@ func (d *diskJudge) member(in belongs, want bool, why string) (verdict.Result, s
 // inRoots is belongs for under. A root that cannot be followed decides nothing
 // unless no other holds.
 func (d *diskJudge) inRoots(place string, followed bool) (bool, string) {
-	if !followed {
-		return d.j.roots.hold(d.j.folded(place)), ""
+	place = d.j.folded(place)
+	if !followed && d.j.roots.hold(place) {
+		return true, ""
 	}
 	unread := ""
-	place = d.j.folded(place)
 	for _, root := range d.j.folders {
 		at, why := d.f.follow(root)
-		if why != "" {
+		switch {
+		case why != "":
 			unread = why
-			continue
-		}
-		if under(place, d.j.folded(at)) {
+		case under(place, d.j.folded(at)):
 			return true, ""
 		}
 	}
@@ -318,12 +317,10 @@ func (d *diskJudge) inRoots(place string, followed bool) (bool, string) {
 // inGlobs is belongs for a set of globs. The literal folders that a glob begins
 // with are followed like a root: of /srv/app/** the place of /srv/app.
 func (d *diskJudge) inGlobs(set *globSet) belongs {
-	return func(place string, followed bool) (bool, string) {
-		if d.j.matches(set, d.j.folded(place)) {
+	return func(place string, _ bool) (bool, string) {
+		place = d.j.folded(place)
+		if d.j.matches(set, place) {
 			return true, ""
-		}
-		if !followed {
-			return false, ""
 		}
 		unread := ""
 		for i, g := range set.Globs() {
@@ -336,11 +333,12 @@ func (d *diskJudge) inGlobs(set *globSet) belongs {
 				unread = why
 				continue
 			}
-			if at != folder && under(d.j.folded(place), d.j.folded(at)) {
-				rest := d.j.folded(place)[len(d.j.folded(at)):]
-				if g.Match(d.j.folded(folder) + rest) {
-					return true, ""
-				}
+			if at == folder {
+				continue
+			}
+			at, folder = d.j.folded(at), d.j.folded(folder)
+			if under(place, at) && g.Match(folder+place[len(at):]) {
+				return true, ""
 			}
 		}
 		return false, unread

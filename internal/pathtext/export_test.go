@@ -12,3 +12,9 @@ var (
 	Escapes   = escapes
 	FewRoots  = fewRoots
 )
+
+// Follow follows one path on a disk, as a judgement does.
+func Follow(d Disk, path string) (place, why string) {
+	f := &follower{disk: d, seen: map[string]Entry{}}
+	return f.follow(path)
+}

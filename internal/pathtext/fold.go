@@ -32,15 +32,24 @@ func foldInPlace(text []byte) []byte {
 	return text
 }
 
-// foldRune gives one character for all that simple case folding takes as one:
-// the least of them, in lower case if it is an ASCII letter.
+// foldRune gives one character for all that simple case folding takes as one: the
+// small letter of the capital, where the two are of one kind. It is the small
+// letter, since capitals have composed forms that small letters lack and compose
+// otherwise.
 func foldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		return unicode.ToLower(r)
+	}
+	small := unicode.ToLower(unicode.ToUpper(r))
 	least := r
 	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		if other == small {
+			return small
+		}
 		least = min(least, other)
 	}
-	if 'A' <= least && least <= 'Z' {
-		least |= 0x20
+	if small == r {
+		return r
 	}
 	return least
 }

@@ -15,7 +15,13 @@ const (
 	unsure = verdict.CannotJudge
 )
 
-func judge(t testing.TB, o pathtext.Operand) *pathtext.Judge {
+// testingT is what *testing.T and *rapid.T share here.
+type testingT interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+func judge(t testingT, o pathtext.Operand) *pathtext.Judge {
 	t.Helper()
 	j, err := pathtext.New(o)
 	if err != nil {
