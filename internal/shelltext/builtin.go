@@ -85,6 +85,7 @@ func (l *look) builtin(name string, args []word) {
 	case "read":
 		l.names(args, "rse", "adinNptu", "a")
 	case "mapfile", "readarray":
+		l.arrays = true
 		l.names(args, "t", "nOsud", "")
 	case "unset":
 		l.names(args, "vfn", "", "")
@@ -167,6 +168,7 @@ func (l *look) names(args []word, flags, valued, named string) {
 					l.cannot("a variable whose name is not plain")
 					return
 				}
+				l.arrays = true // read -a
 				l.variable(args[i].text, false)
 			default:
 				l.cannot("an option of a builtin that is not known")

@@ -65,7 +65,7 @@ var attempts = map[string][]string{
 		"SHELLOPTS=xtrace bash -c ls", "RANDOM='a[$(rm x)]'", "SECONDS='a[$(rm x)]'", "RANDOM=$x", "for RANDOM in 'a[$(rm x)]'; do ls; done", "BASH_CMDS[ls]=/bin/rm; ls", "BASH_CMDS=([ls]=/bin/rm); ls",
 		"BASH_ALIASES[ls]=rm", "env 'BASH_FUNC_ls%%=() { rm x; }' bash -c ls", "HOME=f zsh -c ls", "ZDOTDIR=f zsh -c ls", "env HOME=/tmp zsh -c ls", "set -k; ls PATH=f", "set -o posix", "set $x",
 		"set -o history; set -H", "shopt -s expand_aliases", "shopt -so history", "enable -n test -f x", "jobs -x rm x", "fc -s", "fc -e rm", "bind -x a", "complete -C rm ls", "compgen -C rm", "compgen -W '$(rm x)'",
-		"exec {a[$(rm x)]}>f ls", "function ls { rm x; }; ls", "function ls\n{ rm x; }", "select i in a; do rm x; done", "@test 'a' { rm x; }", "nameref a='b[$(rm x)]'", "command export 'a[$(rm x)]=1'",
+		"exec {a[$(rm x)]}>f ls", "function ls { rm x; }; ls", "function ls\n{ rm x; }", "select i in a; do rm x; done", "@test 'a' { rm x; }", "nameref a='b[$(rm x)]'", "command export 'a[$(rm x)]=1'", "declare -a a='($(rm x))'", "a=(1); declare a='($(rm x))'", "readonly -a a='($(rm x))'", "local -a a='($(rm x))'", "declare -a a=\"$x\"", "declare -a a=$x", "a=(1); declare a=$x", "a[0]=1; typeset a=$x", "read -a a; declare a=$x", "mapfile a; declare \"a=$x\"", "declare PIPESTATUS=$x", "export a='($(rm x))'", "declare \"a=(\\$(rm x))\"", "\\declare -a 'a=($(rm x))'", "f() { local a=$1; a=(1); local a=$1; }",
 		"command declare -i 'a=b[$(rm x)]'", "\\declare -i 'a=b[$(rm x)]'", "\\let 'a[$(rm x)]'", "command let 'a[$(rm x)]'", "\\unset 'a[$(rm x)]'", "${x:?$(rm x)}",
 	},
 	"wrapped": {

@@ -149,18 +149,24 @@ func (l *look) assign(a *syntax.Assign) {
 	l.assigned(a)
 }
 
-// assigned reads the index and the value of an assignment.
-func (l *look) assigned(a *syntax.Assign) {
+// assigned reads the index and the value of an assignment; the value as far as
+// it is known, plain if there is none.
+func (l *look) assigned(a *syntax.Assign) word {
 	l.subscript(a.Index)
-	if a.Value != nil && l.value(a.Value).blank {
+	value := word{plain: true}
+	if a.Value != nil {
+		value = l.value(a.Value)
+	}
+	if value.blank {
 		l.cannot("an assignment of what may be read as two words")
 	}
+	l.arrays = l.arrays || a.Index != nil || a.Array != nil
 	if a.Array == nil {
-		return
+		return value
 	}
 	if l.at.dialect == posix {
 		l.cannot("an array")
-		return
+		return value
 	}
 	for _, e := range a.Array.Elems {
 		l.steps++
@@ -170,10 +176,11 @@ func (l *look) assigned(a *syntax.Assign) {
 			l.word(e.Value)
 		}
 		if l.stopped() {
-			return
+			return value
 		}
 	}
 	l.comments(a.Array.Last)
+	return value
 }
 
 // isDeclaration knows the builtins that are assignments and need no entry among
@@ -193,6 +200,18 @@ func declares(option string) bool {
 		return false
 	}
 	return strings.Trim(option[1:], "xrgplutfFaA") == ""
+}
+
+// declaredValue looks at the value of a declaration, as far as it is known.
+// bash evaluates one in brackets as an array where -a or -A stands before it, or
+// the variable is an array already.
+func (l *look) declaredValue(builtin, known string, plain bool) {
+	if strings.HasPrefix(known, "(") {
+		l.cannot("a declaration whose value is evaluated as an array")
+	}
+	if !plain && known == "" && builtin != "export" {
+		l.unseen = true
+	}
 }
 
 // declClause walks export and its like as the parser of bash knows them.
@@ -217,14 +236,15 @@ func (l *look) declClause(c *syntax.DeclClause) {
 				l.cannot("a declaration of an unknown kind")
 				return
 			}
-			l.declared(l.word(a.Value))
+			l.declared(c.Variant.Value, l.word(a.Value))
 		case a.Name == nil || !validName(a.Name.Value):
 			l.cannot("a declaration of an unknown kind")
 			return
 		default:
 			l.at.cover(a.Pos(), a.End())
 			l.variable(a.Name.Value, true)
-			l.assigned(a)
+			value := l.assigned(a)
+			l.declaredValue(c.Variant.Value, value.text, value.plain)
 		}
 		if l.stopped() {
 			return
@@ -251,21 +271,27 @@ func (l *look) declaration(name string, words []word) {
 			l.cannot("a declaration that may be several; quote its value")
 			return
 		}
-		l.declared(w)
+		l.declared(name, w)
 	}
 }
 
 // declared judges one word of a declaration: an option, a name, or a name and a
 // value of which the name is known.
-func (l *look) declared(w word) {
+func (l *look) declared(builtin string, w word) {
 	if w.bracket {
 		l.cannot("a [ in the arguments of a builtin that evaluates subscripts")
 		return
 	}
 	if w.plain && declares(w.text) {
+		if strings.ContainsAny(w.text, "aA") {
+			l.arrays = true
+			if l.at.dialect == posix {
+				l.cannot("an array")
+			}
+		}
 		return
 	}
-	name, _, given := strings.Cut(w.text, "=")
+	name, value, given := strings.Cut(w.text, "=")
 	name = strings.TrimSuffix(name, "+")
 	if !given && !w.plain || !validName(name) {
 		l.cannot("a declaration of what is no plain name")
@@ -275,4 +301,5 @@ func (l *look) declared(w word) {
 		l.cannot("an assignment of what may be read as two words")
 	}
 	l.variable(name, true)
+	l.declaredValue(builtin, value, w.plain || !given)
 }

@@ -8,22 +8,28 @@ import (
 // row is a wrapper's row of the table in content-rules.md 4.3: the options it
 // may have, spelt in just this way, before the program it runs.
 type row struct {
-	flags   []string                     // options that stand alone
-	values  map[string]func(string) bool // options with a word behind them, and which words
-	end     bool                         // -- ends the options
-	assigns bool                         // NAME=VALUE may follow, an assignment
-	operand func(string) bool            // a word that must follow, before the program
+	flags   []string          // options that stand alone
+	values  []option          // options with a word behind them
+	end     bool              // -- ends the options
+	assigns bool              // NAME=VALUE may follow, an assignment
+	operand func(string) bool // a word that must follow, before the program
+}
+
+// option is one with a word behind it, and which words those are.
+type option struct {
+	name  string
+	takes func(string) bool
 }
 
 // wrapperRow is the row of the wrappers that differ in nothing else.
 func wrapperRow(name string, posixShell bool) (row, bool) {
 	switch name {
 	case "env":
-		return row{flags: []string{"-i"}, values: takes(validName, "-u"), end: true, assigns: true}, true
+		return row{flags: []string{"-i"}, values: []option{{"-u", validName}}, end: true, assigns: true}, true
 	case "sudo", "doas":
-		return row{flags: []string{"-n"}, values: takes(anyValue, "-u"), end: true}, true
+		return row{flags: []string{"-n"}, values: []option{{"-u", anyValue}}, end: true}, true
 	case "nice":
-		return row{values: takes(wholeNumber, "-n")}, true
+		return row{values: []option{{"-n", wholeNumber}}}, true
 	case "nohup":
 		return row{}, true
 	case "time":
@@ -31,32 +37,27 @@ func wrapperRow(name string, posixShell bool) (row, bool) {
 	case "setsid":
 		return row{flags: []string{"-f", "-w", "-c"}}, true
 	case "timeout":
-		values := takes(duration, "-k")
-		values["-s"] = anyValue
-		return row{flags: []string{"--foreground", "--preserve-status"}, values: values, operand: duration}, true
+		return row{
+			flags:   []string{"--foreground", "--preserve-status"},
+			values:  []option{{"-k", duration}, {"-s", anyValue}},
+			operand: duration,
+		}, true
 	case "stdbuf":
-		return row{values: takes(bufferMode, "-i", "-o", "-e")}, true
+		return row{values: []option{{"-i", bufferMode}, {"-o", bufferMode}, {"-e", bufferMode}}}, true
 	case "xargs":
-		values := takes(digits, "-n", "-P", "-L")
-		values["-I"], values["-d"] = anyValue, anyValue
-		return row{flags: []string{"-0", "-r", "-t"}, values: values}, true
+		return row{
+			flags:  []string{"-0", "-r", "-t"},
+			values: []option{{"-n", digits}, {"-P", digits}, {"-L", digits}, {"-I", anyValue}, {"-d", anyValue}},
+		}, true
 	case "command":
 		return row{flags: []string{"-p"}}, true
 	case "exec":
 		if posixShell {
 			return row{}, true
 		}
-		return row{flags: []string{"-c", "-l"}, values: takes(anyValue, "-a")}, true
+		return row{flags: []string{"-c", "-l"}, values: []option{{"-a", anyValue}}}, true
 	}
 	return row{}, false
-}
-
-func takes(check func(string) bool, options ...string) map[string]func(string) bool {
-	m := make(map[string]func(string) bool, len(options)+2)
-	for _, o := range options {
-		m[o] = check
-	}
-	return m
 }
 
 // anyValue takes what cannot be mistaken for an option.
@@ -127,7 +128,7 @@ func (l *look) follow(name string, words []word, b behind) {
 func (l *look) wrapper(name string, words []word, b behind) {
 	posixShell := l.at != nil && l.at.dialect == posix
 	r, _ := wrapperRow(name, posixShell)
-	i, given, ok := l.options(r, words)
+	i, ok := l.options(r, words)
 	if !ok {
 		return
 	}
@@ -157,58 +158,52 @@ func (l *look) wrapper(name string, words []word, b behind) {
 	next := behind{wrapped: true, tail: b.tail, shell: b.shell && name == "command" && words[0].text == name}
 	if name == "xargs" {
 		next.tail = true
-		if place, ok := given["-I"]; ok {
-			if place == "" {
-				l.cannot("xargs that replaces nothing")
-				return
+		for k, w := range words[:i] {
+			if w.text == "-I" { // no value of an option begins with a -
+				inner = loosen(inner, words[k+1].text)
 			}
-			inner = loosen(inner, place)
 		}
 	}
 	l.run(inner, next)
 }
 
-// options reads the options of a row: where they end and the last value each
-// was given.
-func (l *look) options(r row, words []word) (next int, given map[string]string, ok bool) {
+// options reads the options of a row and gives where they end.
+func (l *look) options(r row, words []word) (next int, ok bool) {
+	given := 0 // a bit for each of r.values
 	i := 1
 	for ; i < len(words); i++ {
 		l.steps++
 		w := words[i]
 		if !w.settled() {
 			l.cannot("a wrapper with a word that is not plain before the program")
-			return i, given, false
+			return i, false
 		}
 		if r.end && w.text == "--" {
-			i++
-			break
+			return i + 1, true
 		}
 		if slices.Contains(r.flags, w.text) {
 			continue
 		}
-		if check, known := r.values[w.text]; known {
-			if i+1 >= len(words) || !words[i+1].settled() || !check(words[i+1].text) {
+		if k := slices.IndexFunc(r.values, func(o option) bool { return o.name == w.text }); k >= 0 {
+			if i+1 >= len(words) || !words[i+1].settled() || !r.values[k].takes(words[i+1].text) {
 				l.cannot("a wrapper with an option without its value")
-				return i, given, false
+				return i, false
 			}
-			if _, twice := given[w.text]; twice {
+			if given&(1<<k) != 0 {
 				l.cannot("a wrapper with an option given twice")
-				return i, given, false
+				return i, false
 			}
-			if given == nil {
-				given = make(map[string]string)
-			}
-			given[w.text] = words[i+1].text
+			given |= 1 << k
 			i++
 			continue
 		}
 		if strings.HasPrefix(w.text, "-") {
 			l.cannot("a wrapper with an option that is not known")
-			return i, given, false
+			return i, false
 		}
 		break
 	}
-	return i, given, true
+	return i, true
 }
 
 // loosen marks the words that something else is put into. The words are not
@@ -272,8 +267,8 @@ func (l *look) inText(text, shell string) {
 
 // watch judges its words joined, as sh gets them, or as they are with -x.
 func (l *look) watch(words []word, tail bool) {
-	r := row{flags: []string{"-d", "-t", "-x"}, values: takes(duration, "-n")}
-	i, _, ok := l.options(r, words)
+	r := row{flags: []string{"-d", "-t", "-x"}, values: []option{{"-n", duration}}}
+	i, ok := l.options(r, words)
 	if !ok {
 		return
 	}

@@ -94,6 +94,8 @@ type look struct {
 	// What only together cannot be judged.
 	home, zsh    bool // HOME is set, and a zsh starts, which reads a file there
 	locale, wide bool // the locale is set, and a text holds more than ASCII
+	arrays       bool // some variable is made an array,
+	unseen       bool // and some variable is declared with a value that is not seen
 
 	heard func(words []word, tail bool) // each program judged; for tests
 }
@@ -121,6 +123,9 @@ func (l *look) finding() Finding {
 	}
 	if l.locale && l.wide {
 		l.cannot("another locale for a text that is not all ASCII")
+	}
+	if l.arrays && l.unseen {
+		l.cannot("a declaration whose value may be evaluated as an array")
 	}
 	switch {
 	case l.why != "":
@@ -686,7 +691,7 @@ func (l *look) heredoc(r *syntax.Redirect) {
 		l.steps++
 		switch part := part.(type) {
 		case *syntax.Lit:
-			if part.Value == "$" && i+1 < len(r.Hdoc.Parts) {
+			if part.Value == "$" && i+1 < len(r.Hdoc.Parts) && !blankFirst(r.Hdoc.Parts[i+1]) {
 				l.cannot("a $ that may or may not begin an expansion")
 			}
 		case *syntax.ParamExp:

@@ -25,7 +25,8 @@ func nameStanding(name string, d dialect) standing {
 		"ENV", "BASH_ENV", "ZDOTDIR", "FPATH", "SHELLOPTS", "BASHOPTS", // a shell that starts reads them
 		"RANDOM", "SRANDOM", "SECONDS", "LINENO", "HISTCMD", "OPTIND", "OPTERR", // whole numbers: the value is arithmetic
 		"EPOCHSECONDS", "EPOCHREALTIME", "UID", "EUID", "PPID", "GROUPS", "DIRSTACK",
-		"FUNCNAME", "READLINE_POINT", "READLINE_MARK", "READLINE_LINE":
+		"FUNCNAME", "PIPESTATUS", "MAPFILE", "COPROC", // arrays, whose declared values bash evaluates
+		"READLINE_POINT", "READLINE_MARK", "READLINE_LINE":
 		return evaluated
 	}
 	if strings.HasPrefix(name, "BASH_") || name == "BASHPID" || strings.HasPrefix(name, "COMP_") {

@@ -135,7 +135,7 @@ func (l *look) part(r *reading, part, next syntax.WordPart, quoted bool) {
 	case *syntax.Lit:
 		if part.Value == "$" {
 			// The parser found no expansion behind the $. Shells may.
-			if lit, ok := next.(*syntax.Lit); next != nil && !(ok && quoted && strings.HasPrefix(lit.Value, " ")) {
+			if next != nil && !(quoted && blankFirst(next)) {
 				l.cannot("a $ that may or may not begin an expansion")
 			}
 			r.add("$")
@@ -206,6 +206,13 @@ func (l *look) part(r *reading, part, next syntax.WordPart, quoted bool) {
 	default:
 		l.cannot("a part of a word of an unknown kind")
 	}
+}
+
+// blankFirst says whether the part is literal text that begins with a blank or
+// a line break, before which a $ is one everywhere.
+func blankFirst(part syntax.WordPart) bool {
+	lit, ok := part.(*syntax.Lit)
+	return ok && lit.Value != "" && strings.IndexByte(" \t\n", lit.Value[0]) >= 0
 }
 
 // unquoted reads literal text outside quotes: escapes, and what makes a word
