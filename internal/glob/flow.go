@@ -61,7 +61,7 @@ func (g *Glob) Flow(start uint8, step func(from uint8, t Token) (to uint8, wrong
 		for rest := in[i]; rest != 0; rest &= rest - 1 {
 			to, wrong := step(uint8(bits.TrailingZeros64(rest)), t)
 			if wrong != "" {
-				return &Error{Offset: s.at, Msg: wrong}
+				return fault(g.source, s.at, wrong)
 			}
 			in[after] |= 1 << to
 		}

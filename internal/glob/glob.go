@@ -78,11 +78,18 @@ type Error struct {
 	Index  int // of the pattern in the list given to NewSet; else 0
 	Offset int // byte of the pattern where it was seen
 	Msg    string
+
+	character int // the same place in characters, counted from 1
 }
 
-// Error gives the message with its place in the pattern, counted from 1.
+// Error gives the message with its place in the pattern.
 func (e *Error) Error() string {
-	return fmt.Sprintf("glob, character %d: %s", e.Offset+1, e.Msg)
+	return fmt.Sprintf("glob, character %d: %s", max(e.character, 1), e.Msg)
+}
+
+// fault makes an error of a pattern.
+func fault(pattern string, offset int, msg string) *Error {
+	return &Error{Offset: offset, Msg: msg, character: utf8.RuneCountInString(pattern[:offset]) + 1}
 }
 
 // Compile reads a pattern and tries it on a text of its own. All faults of a

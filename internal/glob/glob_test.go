@@ -215,6 +215,15 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestErrorPlace: a person counts characters, a program bytes.
+func TestErrorPlace(t *testing.T) {
+	_, err := glob.Compile("éé]", glob.Options{})
+	var e *glob.Error
+	if !errors.As(err, &e) || e.Offset != 4 || !strings.HasPrefix(e.Error(), "glob, character 3: ") {
+		t.Errorf("got %v at byte %d, want character 3 at byte 4", err, e.Offset)
+	}
+}
+
 func TestBoundsAreReached(t *testing.T) {
 	for _, p := range []string{
 		strings.Repeat("a", glob.MaxBytes),

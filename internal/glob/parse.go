@@ -247,7 +247,7 @@ func (p *reader) flush() {
 	p.run = p.run[:0]
 }
 
-func (p *reader) fault(at int, msg string) error { return &Error{Offset: at, Msg: msg} }
+func (p *reader) fault(at int, msg string) error { return fault(p.src, at, msg) }
 
 // span is a range of characters, both ends included.
 type span struct{ from, to rune }

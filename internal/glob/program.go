@@ -77,7 +77,7 @@ func (g *Glob) build(tokens []token) error {
 		}
 		g.prog = append(g.prog, s)
 		if len(g.prog) >= maxStates {
-			return &Error{Offset: t.at, Msg: "the pattern is too long once it is folded; write it shorter"}
+			return fault(g.source, t.at, "the pattern is too long once it is folded; write it shorter")
 		}
 	}
 	g.prog = append(g.prog, state{op: opEnd, at: len(g.source)})
@@ -264,7 +264,7 @@ func (g *Glob) example() (string, error) {
 		case opClass:
 			r, ok := s.class.any(g.sep)
 			if !ok {
-				return "", &Error{Offset: s.at, Msg: "no character is left that the brackets match"}
+				return "", fault(g.source, s.at, "no character is left that the brackets match")
 			}
 			b = utf8.AppendRune(b, r)
 		case opDouble:
