@@ -83,3 +83,6 @@ func SealedBy(s *Signer, payload []byte, third int) []byte {
 	return appendEnvelope(nil, payload, protected,
 		[][]byte{ed25519.Sign(s.ed, []byte(protected[0]+"."+encoded)), ml, make([]byte, third)})
 }
+
+// VerifyPasskey is step 10 alone.
+func VerifyPasskey(key Key, signed, sig []byte) error { return verifyPasskey(key, signed, sig) }

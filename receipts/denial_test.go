@@ -1,0 +1,89 @@
+package receipts_test
+
+import (
+	"bytes"
+	"testing"
+
+	. "countersign/receipts"
+)
+
+// TestDenial: guard, section 4.
+func TestDenial(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Denial)
+		ok     bool
+	}{
+		"by the slip":               {func(*Denial) {}, true},
+		"by a rule":                 {func(d *Denial) { d.By, d.Code, d.Rule = "rule", "condition", "content-rules.json/no-secrets" }, true},
+		"by a rule, not named":      {func(d *Denial) { d.By, d.Code = "rule", "over-budget" }, true},
+		"by the settings":           {func(d *Denial) { d.By, d.Code, d.Action = "settings", "unlisted", "" }, true},
+		"by the person":             {func(d *Denial) { d.By, d.Code = "person", "approval-missing" }, true},
+		"the first":                 {func(d *Denial) { d.After = "" }, true},
+		"with an amount":            {func(d *Denial) { d.Amount = gbp(5) }, true},
+		"by nobody":                 {func(d *Denial) { d.By = "nobody" }, false},
+		"a rule's code by the slip": {func(d *Denial) { d.Code = "condition" }, false},
+		"a code of nobody":          {func(d *Denial) { d.Code = "because" }, false},
+		"a rule named by the slip":  {func(d *Denial) { d.Rule = "x/y" }, false},
+		"no with":                   {func(d *Denial) { d.With = "" }, false},
+		"no details":                {func(d *Denial) { d.Details = nil }, false},
+		"no id":                     {func(d *Denial) { d.ID = "" }, false},
+	} {
+		w := newScene(t)
+		d := &Denial{ID: w.id(), Slip: fingerprintOf("s"), After: fingerprintOf("a"), By: "slip", Action: "work", With: "guard",
+			Details: []Detail{{"arguments", fingerprintOf("{}")}}, Code: "over-limit", When: w.now}
+		tt.change(d)
+		payload := d.Append(nil)
+		got, err := ReadDenial(payload)
+		if (err == nil) != tt.ok || err != nil && CodeOf(err) != CodeBadField {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err == nil && !bytes.Equal(got.Append(nil), payload) {
+			t.Errorf("%s: read and written again, it differs", name)
+		}
+		if err == nil {
+			record, err := w.agent.Sign(KindDenial, payload)
+			w.check(err)
+			line := AppendLine(nil, KindDenial, record)
+			for keys, want := range map[*Signer][]Code{w.agent: nil, w.guard: {CodeSignatureInvalid}} {
+				list, err := VerifyDenials(bytes.NewReader(line), func(string) (KeySet, bool) { return keys.Keys(), true })
+				if err != nil || len(list) != 1 || !same(list[0].Problems, want...) {
+					t.Errorf("%s: %v", name, list)
+				}
+			}
+		}
+	}
+}
+
+// TestVerifyDenials: what is wrong with a file of them.
+func TestVerifyDenials(t *testing.T) {
+	w := newScene(t)
+	slip := fingerprintOf("slip")
+	keys := func(s string) (KeySet, bool) { return w.agent.Keys(), s == slip }
+	make := func(id, slip string, when Time) []byte {
+		d := Denial{ID: id, Slip: slip, By: "settings", With: "guard", Code: "schema", When: when, Details: []Detail{{"arguments", fingerprintOf("{}")}}}
+		return w.record(KindDenial, w.agent, d.Append(nil))
+	}
+	id := w.id()
+	lines := [][]byte{
+		make(id, slip, w.now),
+		make(w.id(), slip, w.now+1),
+		make(id, slip, w.now+2),
+		make(w.id(), slip, w.now+1),
+		make(w.id(), fingerprintOf("other"), w.now),
+		[]byte("{}"),
+		[]byte(""),
+		bytes.Repeat([]byte("1"), MaxLine+1),
+		append(make(w.id(), slip, w.now+9), ' '),
+	}
+	want := [][]Code{nil, nil, {CodeDuplicateID}, {CodeTimeWentBackwards}, {CodeSlipMissing}, {CodeUnknownEntry}, {CodeNotJSON}, {CodeTooLarge}, {CodeLineNotCanonical}}
+	got, err := VerifyDenials(bytes.NewReader(bookOf(lines)), keys)
+	if err != nil || len(got) != len(want) {
+		t.Fatal(len(got), err)
+	}
+	for i, e := range got {
+		if e.Index != i || !same(e.Problems, want[i]...) || (e.Denial != nil) != (i < 5) {
+			t.Errorf("line %d: %v", i, e.Problems)
+		}
+	}
+}
