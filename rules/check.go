@@ -61,7 +61,7 @@ type Check struct {
 	Present bool     // Present
 	Types   []Type   // OfType; 1 or more
 	Values  []Scalar // Is (exactly one), OneOf (1 or more, none twice)
-	Texts   []string // Contains, StartsWith, EndsWith (1 or more, none empty); Like: the globs as written
+	Texts   []string // Contains, StartsWith, EndsWith (1 or more, none empty); Like: the globs as written; Command: the programs
 	// Globs are of Like, compiled as written and in the order of Texts. Under fold
 	// they are good only to know that the globs are sound: the caller, who folds
 	// the text, compiles Texts anew with the same folding.
@@ -79,6 +79,7 @@ type Check struct {
 	Written []byte // the operand as it stands in the file, where a list used with @ is its name alone
 
 	foldSaid bool // Path: fold is given, true or false
+	bare     bool // Command: without argv
 	program  int  // Matches, Finds: about how many instructions the pattern has
 }
 

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"countersign/internal/ijson"
@@ -11,7 +12,7 @@ import (
 // seeds are all files of testdata; a fuzz run without them would find little.
 func seeds(t testing.TB) [][]byte {
 	var all [][]byte
-	for _, name := range append(files(t, "good/*.json"), files(t, "errors/*.json")...) {
+	for _, name := range slices.Concat(files(t, "good/*.json"), files(t, "whole/*.json"), files(t, "errors/*.json")) {
 		all = append(all, read(t, name))
 	}
 	return all
@@ -25,7 +26,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		kept := bytes.Clone(src)
-		file, ps := rules.Read("f.json", src)
+		file, ps := rules.ReadWhole("f.json", src)
 		if !bytes.Equal(src, kept) {
 			t.Fatal("the source was changed")
 		}
@@ -67,7 +68,7 @@ func FuzzRead(f *testing.F) {
 		if out == nil { // only where it would not fit
 			return
 		}
-		again, ps := rules.Read("f.json", out)
+		again, ps := rules.ReadWhole("f.json", out)
 		if again == nil || again.Fingerprint != file.Fingerprint || len(again.Rules) != len(file.Rules) {
 			t.Fatalf("laid out it reads otherwise: %s", ps)
 		}

@@ -73,3 +73,37 @@ func TestGood(t *testing.T) {
 		})
 	}
 }
+
+// The parts of the format that are not switched on yet are read all the same, so
+// that switching one on is all there is to do.
+func TestWhole(t *testing.T) {
+	src := read(t, "testdata/whole/good.json")
+	f, ps := rules.ReadWhole("good.json", src)
+	if f == nil {
+		t.Fatal(ps)
+	}
+	golden(t, "testdata/whole/good.warnings", f.Warnings.String())
+	for _, r := range f.Rules {
+		r.Condition().Walk(func(c *rules.Condition) {
+			if c.Test == nil {
+				return
+			}
+			for _, k := range c.Test.Checks {
+				judged := k.Kind == rules.URL || k.Kind == rules.Email || k.Kind == rules.Command || k.Kind == rules.Path
+				if judged != (k.Judge != nil) || len(k.Written) == 0 {
+					t.Errorf("%s: judge %v, written %s", k.Pointer, k.Judge, k.Written)
+				}
+			}
+		})
+	}
+	f, ps = rules.ReadWhole("errors.json", read(t, "testdata/whole/errors.json"))
+	if f != nil {
+		t.Fatal("a faulty file was read")
+	}
+	golden(t, "testdata/whole/errors.txt", ps.String())
+	// Until then they are faults.
+	f, ps = rules.Read("good.json", src)
+	if f != nil || strings.Count(ps.String(), "is not in this version") != 10 {
+		t.Errorf("%v\n%s", f, ps)
+	}
+}

@@ -18,7 +18,7 @@ var notBuilt = []string{
 
 // built says whether this version judges a part, and reports its use where not.
 func (r *reader) built(p place, part, name string) bool {
-	if !slices.Contains(notBuilt, part) {
+	if !slices.Contains(r.notBuilt, part) {
 		return true
 	}
 	r.Fault(p, "%s is not in this version", name)

@@ -13,7 +13,10 @@ import (
 // what is wrong is told at once, sorted by place and at most MaxProblems (a last
 // one says how many more). The File keeps src, which must not change afterwards.
 func Read(path string, src []byte) (*File, Problems) {
-	r := newReader()
+	return newReader().read(path, src)
+}
+
+func (r *reader) read(path string, src []byte) (*File, Problems) {
 	f := &File{Path: path, Source: src}
 	if doc := r.parse(src); doc != nil {
 		r.readFile(f, place{Value: doc.Root()})

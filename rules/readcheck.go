@@ -57,11 +57,17 @@ func (r *reader) check(c *Check, p place) {
 	case Path:
 		r.path(c, p)
 	case URL:
-		r.built(p, "url", "the test url")
+		if r.built(p, "url", "the test url") {
+			r.url(c, p)
+		}
 	case Command:
-		r.built(p, "command", "the test command")
+		if r.built(p, "command", "the test command") {
+			r.command(c, p)
+		}
 	case Email:
-		r.built(p, "email", "the test email")
+		if r.built(p, "email", "the test email") {
+			r.email(c, p)
+		}
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 type reader struct {
 	problem.Reader
 
-	lists map[string]*namedList
+	notBuilt []string // parts of the format that are faults
+	lists    map[string]*namedList
 
 	// What was compiled before: one list may stand under thousands of tests.
 	globSets map[string]*glob.Set // by the list's name
@@ -32,6 +33,7 @@ type reader struct {
 func newReader() *reader {
 	return &reader{
 		Reader:   problem.Reader{Nearest: nearest},
+		notBuilt: notBuilt,
 		lists:    map[string]*namedList{},
 		globSets: map[string]*glob.Set{},
 		judges:   map[string]Judge{},

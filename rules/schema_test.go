@@ -44,7 +44,7 @@ func allows(t testing.TB, s *jsonschema.Schema, src []byte) bool {
 
 func TestSchemaTakesGoodFiles(t *testing.T) {
 	s := schemaOf(t)
-	for _, name := range files(t, "good/*.json") {
+	for _, name := range append(files(t, "good/*.json"), "testdata/whole/good.json") {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(read(t, name)))
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestSchemaLaw(t *testing.T) {
 	s := schemaOf(t)
 	r := rand.New(rand.NewPCG(7, 11))
 	var corpus []any
-	for _, name := range append(files(t, "good/*.json"), files(t, "errors/*.json")...) {
+	for _, name := range slices.Concat(files(t, "good/*.json"), files(t, "whole/*.json"), files(t, "errors/*.json")) {
 		src := read(t, name)
 		held(t, s, src)
 		var doc any
@@ -137,7 +137,7 @@ func TestSchemaLaw(t *testing.T) {
 func held(t *testing.T, s *jsonschema.Schema, src []byte) (schema, reader bool) {
 	t.Helper()
 	schema = allows(t, s, src)
-	f, _ := rules.Read("f.json", src)
+	f, _ := rules.ReadWhole("f.json", src)
 	if reader = f != nil; reader && !schema {
 		doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(src))
 		t.Fatalf("the reader takes what the schema rejects: %v\n%s", s.Validate(doc), src)
@@ -302,11 +302,10 @@ func TestBeyondSchema(t *testing.T) {
 		"compiled":    {compiled(long)},
 		"fold":        {refuse(`{"arg":"/a","above":1,"fold":true}`)},
 		"path":        {refuse(`{"arg":"/a","path":{"under":["srv"]}}`)},
+		"json":        {refuse(`{"arg":"/a","json":{"cel":"true"}}`)},
 		"version":     {refuse(`{"cel":"true"}`), refuse(`{"arg":"/a","path":{"under":["/srv"],"resolve":"disk"}}`)},
 	}
-	// These are seen only where a part is built, or over several files; their
-	// own tests hold them.
-	elsewhere := []string{"json", "set"}
+	elsewhere := []string{"set"} // over several files: TestReadSet
 	for _, b := range rules.BeyondSchema() {
 		t.Run(b.Name, func(t *testing.T) {
 			if len(examples[b.Name]) == 0 && !slices.Contains(elsewhere, b.Name) {

@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/pathtext"
 	"countersign/internal/problem"
+	"countersign/internal/shelltext"
 )
 
 // warner looks for what is sound but probably not meant (content rules, section
@@ -193,6 +194,8 @@ func (w *warner) check(c *Check, t *Test, s scope, command string) {
 		w.pattern(c, s)
 	case Path:
 		w.path(c, s)
+	case Command:
+		w.programs(c)
 	}
 	if command != "" && readsText(c.Kind, s.permits) {
 		w.add("text-on-command", c.Offset, c.Pointer,
@@ -226,6 +229,18 @@ func (w *warner) path(c *Check, s scope) {
 	if o.Style != pathtext.Windows && slices.ContainsFunc(globs, func(g string) bool { return strings.ContainsFunc(g, unicode.IsLetter) }) {
 		w.add("notlike-case", c.Offset, c.Pointer,
 			"%s forbids by exact letter case, which another spelling gets round where the file system takes case as one; expected \"fold\": true, or \"fold\": false where it does not", name)
+	}
+}
+
+// programs looks for programs that run what their arguments name.
+func (w *warner) programs(c *Check) {
+	if !c.bare {
+		return
+	}
+	for _, p := range c.Texts {
+		if shelltext.RunsOthers(p) {
+			w.add("runs-others", c.Offset, c.Pointer, "%q runs other programs by argument, so whatever it is given runs; expected argv patterns that say with which arguments it may run", p)
+		}
 	}
 }
 

@@ -16,7 +16,15 @@ const maxProof = 4_000_000
 // prover works out what follows from conditions alone, whatever the call. What it
 // cannot prove, or has no work left for, it does not say.
 type prover struct {
-	left int
+	left   int
+	inJSON int // json tests around the condition: the root of their text can be of any kind
+}
+
+// inside asks about the condition of a json test.
+func (pr *prover) inside(ask func(*Condition) bool, c *Condition) bool {
+	pr.inJSON++
+	defer func() { pr.inJSON-- }()
+	return ask(c)
 }
 
 // spend takes n from the work that is left; false when there is none.
@@ -42,7 +50,7 @@ func (pr *prover) canHold(c *Condition) bool {
 		if isPresent(t) {
 			return t.Checks[0].Present || t.Select.Pointer.Text != ""
 		}
-		return pr.valuePasses(kindsOf(t.Select), t.Fold, t.Checks)
+		return pr.valuePasses(pr.kindsOf(t.Select), t.Fold, t.Checks)
 	}
 	return true
 }
@@ -67,7 +75,7 @@ func (pr *prover) canFail(c *Condition) bool {
 		if t.Select.Kind == Some || t.Select.Kind == Every {
 			return true // nothing selected
 		}
-		kinds := kindsOf(t.Select)
+		kinds := pr.kindsOf(t.Select)
 		return slices.ContainsFunc(t.Checks, func(k Check) bool { return pr.checkFails(k, kinds) })
 	}
 	return true
@@ -133,7 +141,7 @@ func (pr *prover) together(parts []*Condition) bool {
 			}
 			at[ptr] = append(at[ptr], c)
 		}
-		if len(at[ptr]) > 1 && !pr.valuePasses(kindsOf(p.Test.Select), false, at[ptr]) {
+		if len(at[ptr]) > 1 && !pr.valuePasses(pr.kindsOf(p.Test.Select), false, at[ptr]) {
 			return false
 		}
 	}
@@ -154,11 +162,11 @@ const (
 )
 
 // kindsOf are the kinds of values that a selection can select.
-func kindsOf(s Selection) kinds {
+func (pr *prover) kindsOf(s Selection) kinds {
 	switch {
 	case s.Names:
 		return kindString
-	case s.Kind == Arg && s.Pointer.Text == "":
+	case s.Kind == Arg && s.Pointer.Text == "" && pr.inJSON == 0:
 		return kindObject
 	case s.Kind == Argv:
 		return kindArray
@@ -216,7 +224,7 @@ func (pr *prover) valuePasses(k kinds, fold bool, checks []Check) bool {
 		if k &= passing(c); k == 0 {
 			return false
 		}
-		if c.Kind == JSON && c.JSON != nil && !pr.canHold(c.JSON) {
+		if c.Kind == JSON && c.JSON != nil && !pr.inside(pr.canHold, c.JSON) {
 			return false
 		}
 	}
@@ -352,7 +360,7 @@ func (pr *prover) checkFails(c Check, k kinds) bool {
 	case Length:
 		return c.Bounds.Min > 0 || c.Bounds.Max >= 0
 	case JSON:
-		return c.JSON == nil || pr.canFail(c.JSON) || pr.canBeAbsent(c.JSON)
+		return c.JSON == nil || pr.inside(pr.canFail, c.JSON) || pr.inside(pr.canBeAbsent, c.JSON)
 	}
 	return true
 }
