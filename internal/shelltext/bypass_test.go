@@ -74,8 +74,8 @@ var attempts = map[string][]string{
 		"env env env env env env env env env ls", "sudo rm x", "sudo -n rm x", "sudo -u root rm x", "sudo -- rm x", "sudo A=1 rm x", "sudo -s", "sudo -i", "sudo -u root -s rm", "sudo -e f", "sudo -E ls",
 		"sudo -uroot ls", "doas rm x", "nice rm x", "nice -n 5 rm x", "nice -5 rm x", "nice -n rm x", "nice -n5 ls", "nohup rm x", "nohup -- rm x", "nohup", "setsid rm x", "setsid -f rm x", "setsid -fw ls",
 		"timeout 5 rm x", "timeout -k 1 5 rm x", "timeout -s KILL 5 rm x", "timeout --foreground 5 rm x", "timeout rm 5", "timeout 5", "timeout -t 5 rm x", "timeout ls rm", "timeout -k1 5 ls", "timeout 5 $x", "timeout $x ls",
-		"timeout 5 timeout 5 rm x", "stdbuf -o L rm x", "stdbuf -oL rm x", "stdbuf -o rm x", "xargs rm", "xargs -0 rm", "xargs -n 1 rm", "xargs -I{} rm {}", "xargs -I {} {} x", "xargs -I x env x", "xargs env", "xargs sudo",
-		"xargs sh -c", "xargs", "xargs -a f rm", "xargs -I{} sh -c 'ls {}'", "xargs -I % sh -c 'ls %'", "xargs -i rm {}", "xargs -n1 rm", "xargs timeout 5", "xargs watch ls", "xargs find .", "xargs git", "ls | xargs ls", "xargs nice -n",
+		"timeout 5 timeout 5 rm x", "stdbuf -o L rm x", "stdbuf -oL rm x", "stdbuf -o rm x", "xargs rm", "xargs -0 rm", "xargs -n 1 rm", "xargs -I{} rm {}", "xargs -I {} rm {}", "xargs -I {} {} x", "xargs -I x env x", "xargs env", "xargs sudo",
+		"xargs sh -c", "xargs", "xargs -a f rm", "xargs -I {} sh -c 'ls {}'", "xargs -I{} ls x", "xargs -I % sh -c 'ls %'", "xargs -i rm {}", "xargs -n1 rm", "xargs timeout 5", "xargs watch ls", "xargs find .", "xargs git", "ls | xargs ls", "xargs nice -n",
 		"xargs -I '' ls", "xargs -I g git a", "xargs --replace=x ls x", "find . -exec rm {} \\;", "find . -exec rm {} +", "find . -exec rm {} ';'", "find . -exec ls {} \\; -exec rm {} \\;", "find . -execdir rm {} \\;", "find . -ok rm {} \\;",
 		"find . -okdir rm {} \\;", "find . -delete", "find . -name x -delete", "find . -fprint f", "find . -fprintf f x", "find . -fls f", "find . -exec {} \\;", "find . -exec sh -c 'rm \"$1\"' _ {} \\;", "find . -exec sh -c 'ls {}' \\;",
 		"find . -exec env rm {} \\;", "find . -exec env {} \\;", "find $x", "find . \"$x\"", "find . -name $x", "find *", "find . -name *.go", "find . -exec ls", "find . -exec \\;", "find . -exec ls + \\; -delete", "find . -exec ls x + -delete \\;", "find . -name -exec rm {} \\;",
@@ -146,7 +146,7 @@ func TestBypassArguments(t *testing.T) {
 		"git $'push'", "git $'\\x70ush'", "git pus[h]", "git pus?", "git p*", "git {push,}", "git {status,push}", "git ~", "git $x status", "git $x push", "git \"$@\"", "git $@", "git $* status", "git -C /r push", "git -c a=b push", "git -C push status", "git --no-pager log",
 		"git -c alias.status='!rm x' status", "git --exec-path=/x status", "git status; git push", "git status && git push", "git log | git push", "git log\ngit push", "git log & git push", "env git push", "env A=1 git push", "env -i git push", "timeout 5 git push",
 		"nice git push", "nice -n 3 git push", "time git push", "time -p git push", "command git push", "command -p git push", "sh -c 'git push'", "sh -c \"git push\"", "bash -c 'git push'", "bash -c 'git p{ush,}'", "xargs git", "xargs git push", "echo push | xargs git",
-		"xargs -I{} git {}", "xargs -I{} git {} status", "xargs -I u git pusu", "xargs -I status git status", "xargs -n 1 git", "xargs env git", "find . -exec git push {} \\;", "find . -exec git {} \\;", "find . -exec git {} +", "find . -name push -exec git {} \\;", "find . -exec env git push \\;",
+		"xargs -I {} git {}", "xargs -I {} git {} status", "xargs -I{} git status", "xargs -I u git pusu", "xargs -I status git status", "xargs -n 1 git", "xargs env git", "find . -exec git push {} \\;", "find . -exec git {} \\;", "find . -exec git {} +", "find . -name push -exec git {} \\;", "find . -exec env git push \\;",
 		"xargs sh -c 'git push'", "xargs sh -c 'git $1'", "xargs sh -c 'git \"$@\"' _", "env sh -c 'git push'", "timeout 5 env git push", "git() { ls; }; git push", "(git push)", "{ git push; }", "if git push; then ls; fi", "for i in push; do git $i; done", "case a in a) git push;; esac",
 		"cat a b", "cat", "cat $x", "cat *", "cat ~/x", "cat 'a' \"b\"", "cat a$x", "cat {a,b}", "git add -A", "git add", "git add -- $x", "git add -- *", "git logs", "git log*", "GIT push", "/usr/bin/git status", "git status $(git push)", "git status \"$(git push)\"", "ls $(git push)",
 		"! git push", "git push # status", "git # status\n", "git status >f", "git status 2>&1", "A=1 git status", "git status <f", "cat <<E\nE\n", "git status ''$x", "git status a$((1))", "git status \"${x}\"", "git log ${x:+push}", "git log --format=$x", "f() { git push; }", "git log $#",
@@ -245,7 +245,7 @@ func TestSwitches(t *testing.T) {
 // put together: places, wrappers and spellings.
 func TestGeneratedBypass(t *testing.T) {
 	places := []string{"%s", "ls; %s", "ls && %s", "ls | %s", "(%s)", "{ %s; }", "ls $(%s)", "a=1 %s", "if ls; then %s; fi", "for i in a; do %s; done", "case a in a) %s;; esac", "! %s", "ls >f; %s", "# '\n%s", "cat <<'E'\n'\nE\n%s", "f() { %s; }"}
-	wraps := []string{"%s", "env %s", "timeout 5 %s", "nice -n 1 %s", "command %s", "env -i nohup %s", "xargs %s", "xargs -I{} %s {}", "find . -exec %s {} \\;", "watch -x %s", "exec %s", "time %s", "sudo -n %s"}
+	wraps := []string{"%s", "env %s", "timeout 5 %s", "nice -n 1 %s", "command %s", "env -i nohup %s", "xargs %s", "xargs -I {} %s {}", "find . -exec %s {} \\;", "watch -x %s", "exec %s", "time %s", "sudo -n %s"}
 	spellings := []string{"rm x", "'rm' x", "r\\m x", "\"rm\" x", "/bin/rm x", "$lower", "$(echo rm) x", "r''m x", "${x:-rm} y"}
 	n := 0
 	for _, shell := range []string{"posix", "bash"} {

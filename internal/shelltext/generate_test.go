@@ -91,7 +91,7 @@ time
 env 
 env A=1 
 xargs 
-xargs -I{} 
+xargs -I {} 
 sh -c '
 bash -c '
 sh -c "
@@ -174,15 +174,14 @@ unset
  
 `), "\n")
 
-func init2() []string {
+// pieces is soup with its line breaks.
+var pieces = func() []string {
 	out := make([]string, len(soup))
 	for i, s := range soup {
 		out[i] = strings.ReplaceAll(s, "⏎", "\n")
 	}
 	return out
-}
-
-var pieces = init2()
+}()
 
 // stew puts pieces together at random.
 func stew(r *rand.Rand) string {
@@ -296,7 +295,7 @@ func (g *grammar) command() string {
 
 func (g *grammar) wrapper() string {
 	return g.pick("env ", "env -i ", "env A=1 ", "nice ", "nice -n 5 ", "nohup ", "timeout 2 ", "timeout -s KILL 2 ", "setsid -w ",
-		"command ", "command -p ", "exec ", "time ", "xargs ", "xargs -n 1 ", "xargs -I{} ", "xargs -0 ", "env -u A ", "env -- ", "env -S ", "command -v ")
+		"command ", "command -p ", "exec ", "time ", "xargs ", "xargs -n 1 ", "xargs -I {} ", "xargs -0 ", "env -u A ", "env -- ", "env -S ", "command -v ")
 }
 
 func (g *grammar) plain() string {
