@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"regexp"
 	"unicode/utf8"
 	"unsafe"
 
@@ -72,12 +73,13 @@ type check struct {
 	// applies are the kinds the check can be applied to.
 	applies kinds
 
-	whole  bool           // OfType: whole numbers are of the type
-	types  kinds          // OfType: the kinds asked for, numbers of any value among them
-	values *scalarSet     // Is, OneOf
-	texts  *textSet       // Contains, StartsWith, EndsWith
-	globs  *glob.Set      // Like
-	names  map[string]int // OnlyMembers, HasMembers: each name's number
+	whole   bool           // OfType: whole numbers are of the type
+	types   kinds          // OfType: the kinds asked for, numbers of any value among them
+	values  *scalarSet     // Is, OneOf
+	texts   *textSet       // Contains, StartsWith, EndsWith
+	globs   *glob.Set      // Like
+	pattern *pattern       // Matches, Finds
+	names   map[string]int // OnlyMembers, HasMembers: each name's number
 }
 
 // scalarSet is the entries of an is or a oneOf.
@@ -91,18 +93,77 @@ type scalarSet struct {
 }
 
 // textSet is the texts of a contains, startsWith or endsWith, folded where they
-// are compared so.
+// are compared so. Of many texts an automaton is made for each test that uses
+// them.
 type textSet struct {
-	texts []string
+	texts          []string
+	in, begin, end *words
+}
+
+// fewTexts is up to how many texts are looked for one by one: that is quicker
+// than an automaton, which goes over the text byte by byte.
+const fewTexts = 4
+
+// prepare makes what a kind of test needs.
+func (s *textSet) prepare(kind rules.CheckKind) {
+	if len(s.texts) <= fewTexts {
+		return
+	}
+	switch {
+	case kind == rules.Contains && s.in == nil:
+		s.in = automatonOf(s.texts, maxCells)
+	case kind == rules.StartsWith && s.begin == nil:
+		s.begin = trieOf(s.texts, maxCells)
+	case kind == rules.EndsWith && s.end == nil:
+		s.end = trieOf(reversedAll(s.texts), maxCells)
+	}
+}
+
+func (s *textSet) contained(text []byte) bool {
+	if s.in != nil {
+		return s.in.in(text)
+	}
+	for _, t := range s.texts {
+		if bytes.Contains(text, []byte(t)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *textSet) begins(text []byte) bool {
+	if s.begin != nil {
+		return s.begin.begins(text, false)
+	}
+	for _, t := range s.texts {
+		if len(text) >= len(t) && string(text[:len(t)]) == t {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *textSet) ends(text []byte) bool {
+	if s.end != nil {
+		return s.end.begins(text, true)
+	}
+	for _, t := range s.texts {
+		if len(text) >= len(t) && string(text[len(text)-len(t):]) == t {
+			return true
+		}
+	}
+	return false
 }
 
 // compiler turns what the rules say into what is judged, sharing what stands in
 // several rules.
 type compiler struct {
-	folder  folder
-	scalars map[scalarKey]*scalarSet
-	texts   map[textKey]*textSet
-	globs   map[textKey]*glob.Set
+	folder   folder
+	scalars  map[scalarKey]*scalarSet
+	texts    map[textKey]*textSet
+	globs    map[textKey]*glob.Set
+	patterns map[*regexp.Regexp]*pattern
+	anchors  *anchors
 }
 
 // A named list is one slice wherever it is used, so its first entry's address
@@ -120,7 +181,8 @@ type textKey struct {
 }
 
 func newCompiler() *compiler {
-	return &compiler{scalars: map[scalarKey]*scalarSet{}, texts: map[textKey]*textSet{}, globs: map[textKey]*glob.Set{}}
+	return &compiler{scalars: map[scalarKey]*scalarSet{}, texts: map[textKey]*textSet{}, globs: map[textKey]*glob.Set{},
+		patterns: map[*regexp.Regexp]*pattern{}, anchors: newAnchors()}
 }
 
 func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
@@ -139,12 +201,18 @@ func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
 		}
 	case rules.Contains, rules.StartsWith, rules.EndsWith:
 		k.applies = kindString
-		k.texts, err = c.textSet(src.Texts, fold)
+		if k.texts, err = c.textSet(src.Texts, fold); err == nil {
+			k.texts.prepare(src.Kind)
+		}
 	case rules.Like:
 		k.applies = kindString
 		k.globs, err = c.globSet(src, fold)
 	case rules.Matches, rules.Finds:
 		k.applies, k.fold = kindString, false
+		if k.pattern = c.patterns[src.Regexp]; k.pattern == nil {
+			k.pattern = patternOf(src.Pattern, src.Regexp)
+			c.patterns[src.Regexp] = k.pattern
+		}
 		if src.Regexp == nil {
 			err = fmt.Errorf("a pattern that is not compiled")
 		}
@@ -331,33 +399,15 @@ func (j *judging) judge(k *check, s *subject) (o outcome, why string) {
 	case rules.Is, rules.OneOf:
 		return held(j.among(k, s)), ""
 	case rules.Contains:
-		text := j.compared(s, k.fold)
-		for _, t := range k.texts.texts {
-			if bytes.Contains(text, []byte(t)) {
-				return holds, ""
-			}
-		}
-		return fails, ""
+		return held(k.texts.contained(j.compared(s, k.fold))), ""
 	case rules.StartsWith:
-		text := view(j.compared(s, k.fold))
-		for _, t := range k.texts.texts {
-			if len(text) >= len(t) && text[:len(t)] == t {
-				return holds, ""
-			}
-		}
-		return fails, ""
+		return held(k.texts.begins(j.compared(s, k.fold))), ""
 	case rules.EndsWith:
-		text := view(j.compared(s, k.fold))
-		for _, t := range k.texts.texts {
-			if len(text) >= len(t) && text[len(text)-len(t):] == t {
-				return holds, ""
-			}
-		}
-		return fails, ""
+		return held(k.texts.ends(j.compared(s, k.fold))), ""
 	case rules.Like:
 		return held(k.globs.Match(view(j.compared(s, k.fold)))), ""
 	case rules.Matches, rules.Finds:
-		return held(k.src.Regexp.Match(j.text(s))), ""
+		return held(k.pattern.match(j.text(s))), ""
 	case rules.Length:
 		n := int64(s.v.Len())
 		if s.kind == kindString {

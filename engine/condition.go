@@ -28,7 +28,7 @@ type condition struct {
 
 // test is a compiled test: a selection and the checks on each selected value.
 type test struct {
-	sel     selection
+	sel     *selection
 	present bool // the one check is present
 	checks  []check
 	src     *rules.Test
@@ -66,7 +66,7 @@ func (c *compiler) parts(f form, parts []*rules.Condition, src *rules.Condition)
 }
 
 func (c *compiler) test(src *rules.Condition) (*test, error) {
-	t := &test{src: src.Test, sel: compileSelection(src.Test, &c.folder)}
+	t := &test{src: src.Test, sel: c.selection(src.Test)}
 	switch t.sel.kind {
 	case rules.Arg, rules.Some, rules.Every:
 	default:
@@ -156,7 +156,7 @@ func (j *judging) parts(c *condition, root ijson.Value, n *ConditionTrace) verdi
 // test selects values and holds them against the checks.
 func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Result {
 	base := len(j.values)
-	j.values = j.pick(j.values, &t.sel, root, j.left.values)
+	j.values = j.pick(j.values, t.sel, root, j.left.values)
 	selected := len(j.values) - base
 	defer func() { j.values = j.values[:base] }()
 	j.left.values -= selected

@@ -22,9 +22,10 @@ type Options struct{}
 // Engine judges calls by one set of rules. It is safe for concurrent use and
 // never changes: new rules are a new Engine.
 type Engine struct {
-	set   *rules.Set
-	files []*file
-	idle  [maxIdle]atomic.Pointer[judging]
+	set     *rules.Set
+	files   []*file
+	anchors *anchors
+	idle    [maxIdle]atomic.Pointer[judging]
 }
 
 // maxIdle is how many scratch memories are kept between calls. Calls beyond as
@@ -59,6 +60,7 @@ func (r *rule) wanted() verdict.Result {
 func New(set *rules.Set, o Options) (*Engine, error) {
 	e := &Engine{set: set}
 	c := newCompiler()
+	e.anchors = c.anchors
 	for _, src := range set.Files {
 		f := &file{src: src}
 		var err error
@@ -110,6 +112,9 @@ type judging struct {
 	folder folder
 	picker picker
 	values []ijson.Value // selected, a stack
+	root   ijson.Value   // the call's arguments
+	places []ijson.Value // of the anchors, absent where nothing is
+	placed []int         // the anchors that have a value
 	rule   *rule         // being judged
 	left   budget        // of the rule's file
 	over   bool          // it is spent
@@ -164,6 +169,7 @@ func (e *Engine) decide(c *Call, explain bool) Decision {
 	if !ok {
 		return Decision{Code: CannotJudge}
 	}
+	j.place(e.anchors, root)
 	d := Decision{Verdict: Allowed}
 	left := make([]budget, len(e.files))
 	for i, f := range e.files {

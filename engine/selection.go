@@ -14,10 +14,15 @@ type selection struct {
 	named map[string]bool // keep leaves under one of these names; nil: all
 	fold  bool            // named holds folded names
 	keep  []bool          // of each segment, whether its name is in named
+
+	at    int // number of the anchor where its segments before begin end
+	begin int // segments that the anchor stands for
+	key   string
 }
 
-func compileSelection(t *rules.Test, f *folder) selection {
-	s := selection{kind: t.Select.Kind, segs: t.Select.Pointer.Segments, names: t.Select.Names}
+func (c *compiler) selection(t *rules.Test) *selection {
+	f := &c.folder
+	s := &selection{kind: t.Select.Kind, segs: t.Select.Pointer.Segments, names: t.Select.Names}
 	if t.Select.Pointer.Deep() {
 		s.segs = s.segs[:len(s.segs)-1]
 		s.deep = !s.names // names are at any depth with and without **
@@ -40,6 +45,12 @@ func compileSelection(t *rules.Test, f *folder) selection {
 		}
 		s.keep[i] = seg.Kind == rules.Name && s.named[n]
 	}
+	// A name that keeps what is under it is left to the walk, since on its way
+	// through a list it is none.
+	for s.begin < len(s.segs) && s.segs[s.begin].Kind == rules.Name && !s.keep[s.begin] {
+		s.begin++
+	}
+	s.at = c.anchors.find(s.segs[:s.begin]).number
 	return s
 }
 
@@ -59,7 +70,13 @@ type picker struct {
 func (j *judging) pick(out []ijson.Value, s *selection, root ijson.Value, most int) []ijson.Value {
 	p := &j.picker
 	p.s, p.out, p.most, p.fold = s, out, len(out)+most, &j.folder
-	p.at(root, 0, s.named == nil)
+	if root == j.root {
+		if v := j.places[s.at]; v.Exists() {
+			p.at(v, s.begin, s.named == nil)
+		}
+	} else {
+		p.at(root, 0, s.named == nil)
+	}
 	out, p.out = p.out, nil
 	return out
 }
