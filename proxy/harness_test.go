@@ -215,7 +215,10 @@ func guard(t *testing.T, cfg proxy.Config, rules *proxy.Rules, chain proxy.Chain
 	return guardWith(t, p)
 }
 
-func guardWith(t *testing.T, p *proxy.Pipeline) *wires {
+// unread is an option of guardWith: nobody reads what goes to the agent.
+const unread = true
+
+func guardWith(t *testing.T, p *proxy.Pipeline, unread ...bool) *wires {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "wire") // short: a socket's path has a bound
 	if err != nil {
@@ -255,7 +258,9 @@ func guardWith(t *testing.T, p *proxy.Pipeline) *wires {
 		t.Fatal(err)
 	}
 	w.serverIn = conn.(*net.UnixConn)
-	w.toAgent = readLines(t, "to the agent", outRead)
+	if unread == nil {
+		w.toAgent = readLines(t, "to the agent", outRead)
+	}
 	w.toServer = readLines(t, "to the server", conn)
 	t.Cleanup(func() {
 		cancel()
@@ -287,6 +292,11 @@ func (w *wires) server(lines ...string) {
 func (w *wires) wait() error {
 	w.t.Helper()
 	if !w.ended {
+		go func() { // a server that ends when its input does
+			for range w.toServer.ch {
+			}
+			w.serverIn.Close()
+		}()
 		select {
 		case w.serveErr = <-w.done:
 			w.ended = true
