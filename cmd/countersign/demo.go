@@ -45,10 +45,7 @@ client.`,
 		},
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve over standard input and output")
-	cmd.Flags().BoolVar(&tools, "tools", false, "be the tool server of the demonstration")
-	if err := cmd.Flags().MarkHidden("tools"); err != nil {
-		panic(err) // the flag was added just above
-	}
+	cmd.Flags().BoolVar(&tools, "tools", false, "be the demonstration's tool server (echo, add) over standard input and output")
 	return cmd
 }
 
