@@ -28,11 +28,12 @@ func literal(text string) word {
 // reading is a word being put together from its parts.
 type reading struct {
 	word
-	known   bool // every part so far was literal
-	started bool // a part has been seen
-	open    bool // an unquoted { is open, to see brace expansions
-	comma   bool // and a separator behind it
-	braces  bool // it is a brace expansion
+	more    []byte // the text from its second piece on
+	known   bool   // every part so far was literal
+	started bool   // a part has been seen
+	open    bool   // an unquoted { is open, to see brace expansions
+	comma   bool   // and a separator behind it
+	braces  bool   // it is a brace expansion
 }
 
 // word reads a word that stands where the grammar wants one.
@@ -79,8 +80,8 @@ func (l *look) read(w *syntax.Word, goesOn bool) word {
 			l.cannot("a word that zsh reads in its own way")
 		}
 	}
-	if strings.Contains(r.text, "[") {
-		r.bracket = true
+	if r.more != nil {
+		r.text += string(r.more)
 	}
 	r.number = r.number && !r.plain
 	return r.word
@@ -111,7 +112,7 @@ func (r *reading) add(text string) {
 		if r.text == "" {
 			r.text = text
 		} else {
-			r.text += text
+			r.more = append(r.more, text...)
 		}
 	}
 	if strings.Contains(text, "[") {
