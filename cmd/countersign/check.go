@@ -28,7 +28,9 @@ func (p *program) check(config string) error {
 	if err != nil {
 		return err
 	}
-	w.readAll()
+	if err := w.checkAll(); err != nil {
+		return err
+	}
 	if p.asJSON {
 		answer := struct {
 			OK          bool       `json:"ok"`
@@ -76,6 +78,12 @@ func (w *world) readAll() {
 	if len(w.problems) == 0 {
 		w.hold()
 	}
+}
+
+// checkAll is readAll, and looks at the records that are there already.
+func (w *world) checkAll() error {
+	w.readAll()
+	return w.readRecords()
 }
 
 func (p *program) tellCheck(w *world) {

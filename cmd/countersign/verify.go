@@ -47,8 +47,19 @@ type verdict struct {
 	Sound   bool                    `json:"sound"`             // the exit code is 0
 	Against []string                `json:"against,omitempty"` // why it is not
 	Book    receipts.Report         `json:"book"`
+	Denials []denialAnswer          `json:"denials,omitempty"` // the side's own word
 	Ledger  *receipts.LedgerReport  `json:"ledger,omitempty"`
 	Compare *receipts.CompareReport `json:"compare,omitempty"`
+}
+
+// denialAnswer is what a denial says, once it was found sound.
+type denialAnswer struct {
+	receipts.DenialEntry
+	By     string `json:"by,omitempty"`
+	Code   string `json:"code,omitempty"`
+	Rule   string `json:"rule,omitempty"`
+	Action string `json:"action,omitempty"`
+	When   string `json:"when,omitempty"`
 }
 
 func (p *program) verify(path string, f verifyFlags) error {
@@ -96,6 +107,15 @@ func verifyBook(path string, f verifyFlags) (*verdict, error) {
 	if v.Book.Size == 0 {
 		against("the book is empty")
 	}
+	if err := v.readDenials(path); err != nil {
+		return nil, err
+	}
+	for _, d := range v.Denials {
+		if len(d.Problems) > 0 {
+			against("the denials beside the book are not sound: line %d: %s (%s)", d.Index+1, d.Problems[0].Message, d.Problems[0].Code)
+			break
+		}
+	}
 	if f.ledger != "" {
 		if err := v.holdLedger(path, f.ledger); err != nil {
 			return nil, err
@@ -109,6 +129,40 @@ func verifyBook(path string, f verifyFlags) (*verdict, error) {
 	}
 	v.Sound = len(v.Against) == 0
 	return v, nil
+}
+
+// readDenials checks the denials beside a book, where there are any, by the keys
+// of the book's slips.
+func (v *verdict) readDenials(book string) error {
+	f, err := os.Open(receipts.Place{Book: book}.Denials())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the denials: %w", err)
+	}
+	defer f.Close()
+	agents := make(map[string]receipts.KeySet)
+	for _, e := range v.Book.Entries {
+		if slip, ok := e.Content.(*receipts.Slip); ok {
+			agents[e.Fingerprint] = slip.Agent.Keys
+		}
+	}
+	found, err := receipts.VerifyDenials(f, func(slip string) (receipts.KeySet, bool) {
+		keys, ok := agents[slip]
+		return keys, ok
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		a := denialAnswer{DenialEntry: d}
+		if d.Denial != nil && len(d.Problems) == 0 {
+			a.By, a.Code, a.Rule, a.Action, a.When = d.Denial.By, d.Denial.Code, d.Denial.Rule, d.Denial.Action, d.Denial.When.String()
+		}
+		v.Denials = append(v.Denials, a)
+	}
+	return nil
 }
 
 // firstProblem says what is wrong first, and where.
@@ -205,6 +259,7 @@ func (p *program) tellVerdict(path string, v *verdict, entries bool) {
 	for _, m := range r.Summary.MethodsMissing {
 		p.say("  cannot be checked here: signatures with %s", m)
 	}
+	p.tellDenials(v.Denials, entries)
 	if v.Ledger != nil {
 		p.say("ledger: %s", v.Ledger.Summary())
 		for _, n := range v.Ledger.NotShown {
@@ -221,6 +276,34 @@ func (p *program) tellVerdict(path string, v *verdict, entries bool) {
 	if v.Sound {
 		p.say("sound: every signature was checked here, and the agent stayed within its slips")
 	}
+}
+
+// tellDenials tells denials as what they are: the word of the agent's own side.
+func (p *program) tellDenials(denials []denialAnswer, all bool) {
+	if len(denials) == 0 {
+		return
+	}
+	p.say("denials beside the book, the agent's own side's word: %d", len(denials))
+	for _, d := range denials {
+		for _, x := range d.Problems {
+			p.say("  %d problem: %s (%s)", d.Index, x.Message, x.Code)
+		}
+		if all && len(d.Problems) == 0 {
+			what := d.Action
+			if what == "" {
+				what = "a tool without an action"
+			}
+			p.say("  %d %s, %s: refused by %s, %s%s", d.Index, what, d.When, d.By, d.Code, behind(" ", d.Rule))
+		}
+	}
+}
+
+// behind is a text with what stands before it, nothing where it is empty.
+func behind(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
 }
 
 func entriesOf(n int) string {
