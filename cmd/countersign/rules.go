@@ -17,7 +17,7 @@ func (p *program) rulesCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	cmd.AddCommand(p.rulesCheckCommand(), p.rulesFingerprintCommand())
+	cmd.AddCommand(p.rulesCheckCommand(), p.rulesFingerprintCommand(), p.rulesFmtCommand(), p.rulesSchemaCommand())
 	return cmd
 }
 

@@ -200,17 +200,25 @@ func parseLimit(text string) (receipts.Limit, error) {
 }
 
 // replaceFile writes a file whole or not at all, in place of one that may be
-// there.
+// there, whose mode it keeps.
 func replaceFile(path string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
 	}
 	tmp := path + ".new"
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := writeNew(tmp, b, 0o600); err != nil {
+	if err := writeNew(tmp, b, mode); err != nil {
 		return err
+	}
+	// The mode a file is made with is cut by the umask.
+	if err := os.Chmod(tmp, mode); err != nil {
+		return errors.Join(err, os.Remove(tmp))
 	}
 	return os.Rename(tmp, path)
 }
