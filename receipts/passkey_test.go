@@ -217,6 +217,13 @@ func TestSlipCheck(t *testing.T) {
 	if _, err := NewSlipCheck([]string{fingerprintOf("other")}).Check(record); CodeOf(err) != CodeIssuerNotExpected {
 		t.Errorf("another issuer: %v", err)
 	}
+	other, err := w.passkey.SignSlip(w.plain())
+	w.check(err)
+	second, err := c.Check(other)
+	w.check(err)
+	if back, err := c.Check(record); err != nil || back != first || second == first {
+		t.Errorf("after another slip: %v", err)
+	}
 	altered := []byte(strings.Replace(string(record), `"signature":"ME`, `"signature":"MF`, 1))
 	if _, err := c.Check(altered); err == nil {
 		t.Error("altered, and accepted")
