@@ -148,6 +148,10 @@ func (r *Rule) Condition() *Condition {
 type ToolName struct {
 	Text string     // as written
 	glob *glob.Glob // nil where Text holds no glob sign
+	// Of a glob: the literal text that all it stands for begins with, and whether
+	// it stands for all that begins so.
+	begin string
+	all   bool
 }
 
 // methods are the requests that rules may name beside tools (content rules,

@@ -17,56 +17,54 @@ type frame struct {
 	names   map[string]bool // an object's names so far
 }
 
-// locate finds the pointer of the place at offset in a text that may be broken
-// there, but is JSON before it. Where a name begins at offset, the pointer is that of
-// its member, and repeated says whether the name stood in its object before.
-func locate(src []byte, offset int) (pointer string, repeated bool) {
-	var stack []frame
+// walker goes through the tokens of a text that may be broken, and knows where it
+// is as long as the text is JSON.
+type walker struct {
+	src   []byte
+	at    int
+	stack []frame
+}
+
+// next takes one token, or one byte between tokens. Where that is a member's name
+// it says whether the name stood in its object before.
+func (w *walker) next() (repeated bool) {
+	top := &frame{}
+	if n := len(w.stack); n > 0 {
+		top = &w.stack[n-1]
+	}
+	switch c := w.src[w.at]; c {
+	case '{', '[':
+		w.stack = append(w.stack, frame{object: c == '{', wantKey: c == '{'})
+	case '}', ']':
+		if len(w.stack) > 0 {
+			w.stack = w.stack[:len(w.stack)-1]
+		}
+	case ',':
+		top.wantKey = top.object
+		top.index++
+	case '"':
+		end := stringEnd(w.src, w.at)
+		if top.wantKey {
+			top.wantKey = false
+			top.name = decode(w.src[w.at:end])
+			if top.names == nil {
+				top.names = map[string]bool{}
+			}
+			repeated = top.names[top.name]
+			top.names[top.name] = true
+		}
+		w.at = end
+		return repeated
+	}
+	w.at++
+	return false
+}
+
+// pointer is that of the place the walker is at; of a member whose name it has
+// taken, that of the member.
+func (w *walker) pointer() string {
 	var b strings.Builder
-	top := func() *frame {
-		if len(stack) == 0 {
-			return &frame{}
-		}
-		return &stack[len(stack)-1]
-	}
-	i := 0
-	for i < offset && i < len(src) {
-		switch c := src[i]; c {
-		case '{', '[':
-			stack = append(stack, frame{object: c == '{', wantKey: c == '{'})
-		case '}', ']':
-			if len(stack) > 0 {
-				stack = stack[:len(stack)-1]
-			}
-		case ',':
-			t := top()
-			t.wantKey = t.object
-			t.index++
-		case '"':
-			end := stringEnd(src, i)
-			if t := top(); t.wantKey {
-				if end > offset { // the fault is in this name
-					i = offset
-					continue
-				}
-				t.wantKey = false
-				t.name = decode(src[i:end])
-				if t.names == nil {
-					t.names = map[string]bool{}
-				}
-				t.names[t.name] = true
-			}
-			i = end
-			continue
-		}
-		i++
-	}
-	if t := top(); t.wantKey && offset < len(src) && src[offset] == '"' {
-		t.wantKey = false
-		t.name = decode(src[offset:stringEnd(src, offset)])
-		repeated = t.names[t.name]
-	}
-	for _, f := range stack {
+	for _, f := range w.stack {
 		switch {
 		case !f.object:
 			b.WriteString("/" + strconv.Itoa(f.index))
@@ -74,7 +72,42 @@ func locate(src []byte, offset int) (pointer string, repeated bool) {
 			b.WriteString("/" + problem.EscapePointer(f.name))
 		}
 	}
-	return b.String(), repeated
+	return b.String()
+}
+
+// locate finds the pointer of the place at offset in a text that may be broken
+// there, but is JSON before it.
+func locate(src []byte, offset int) string {
+	w := walker{src: src}
+	for w.at < offset && w.at < len(src) {
+		if src[w.at] == '"' && stringEnd(src, w.at) > offset { // the fault is in this string
+			break
+		}
+		w.next()
+	}
+	// Of a fault at a whole name, the member's.
+	if w.at == offset && offset < len(src) && src[offset] == '"' && stringEnd(src, offset) < len(src) {
+		w.next()
+	}
+	return w.pointer()
+}
+
+// repeat is a member whose name stood in its object before.
+type repeat struct {
+	offset  int // of its name
+	pointer string
+}
+
+// repeats finds the repeated members of a text, at most most of them.
+func repeats(src []byte, most int) (found []repeat) {
+	w := walker{src: src}
+	for w.at < len(src) && len(found) < most {
+		at := w.at
+		if w.next() {
+			found = append(found, repeat{at, w.pointer()})
+		}
+	}
+	return found
 }
 
 // stringEnd is the offset behind the string that begins at i, at most the text's end.
@@ -99,10 +132,9 @@ func decode(raw []byte) string {
 	return d.Root().Text()
 }
 
-// withoutMember is a copy of src in which the member whose name begins at offset,
-// and the comma before it, are blank. The member must be sound and not its
-// object's first.
-func withoutMember(src []byte, offset int) []byte {
+// blankMember makes the member whose name begins at offset in src, and the comma
+// before it, blank in text, a copy of src. The member must not be its object's first.
+func blankMember(text, src []byte, offset int) {
 	from := offset
 	for from > 0 && src[from] != ',' {
 		from--
@@ -128,11 +160,9 @@ scan:
 		}
 		i++
 	}
-	out := append([]byte(nil), src...)
 	for k := from; k < i; k++ {
-		if out[k] != '\n' {
-			out[k] = ' '
+		if text[k] != '\n' {
+			text[k] = ' '
 		}
 	}
-	return out
 }

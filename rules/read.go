@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"countersign/internal/ijson"
 	"countersign/internal/problem"
@@ -70,11 +71,10 @@ func ReadSet(files []Source) (*Set, Problems) {
 	return set, nil
 }
 
-// maxRepeats is how many repeated members are looked for in one run; the text is
-// read anew after each.
-const maxRepeats = MaxProblems
+// maxRepeats is how many repeated members are told of one file.
+const maxRepeats = 10 * MaxProblems
 
-// parse reads the text as I-JSON. A repeated member does not end the run: it is
+// parse reads the text as I-JSON. Repeated members do not end the run: they are
 // reported and left out. Nil where there is nothing to read on.
 func (r *reader) parse(src []byte) *ijson.Doc {
 	if len(src) > MaxBytes {
@@ -85,26 +85,34 @@ func (r *reader) parse(src []byte) *ijson.Doc {
 		r.FaultAt(0, "", "an empty file, expected an object of the format %q", Version)
 		return nil
 	}
-	text := src
-	for range maxRepeats {
-		doc, err := ijson.Parse(text, ijson.Options{Depth: MaxDepth})
-		if err == nil {
-			return doc
-		}
-		var e *ijson.Error
-		if !errors.As(err, &e) {
-			r.FaultAt(0, "", "%v", err)
-			return nil
-		}
-		ptr, repeated := locate(text, e.Offset)
-		if !repeated {
-			r.FaultAt(e.Offset, ptr, "no strict JSON: %s", e.Msg)
-			return nil
-		}
-		r.FaultAt(e.Offset, ptr, "a repeated member: it stands in this object before, expected once")
-		text = withoutMember(text, e.Offset)
+	doc, err := ijson.Parse(src, ijson.Options{Depth: MaxDepth})
+	if err == nil {
+		return doc
 	}
-	return nil
+	found := repeats(src, maxRepeats)
+	if len(found) > 0 {
+		text := slices.Clone(src)
+		for _, m := range found {
+			blankMember(text, src, m.offset)
+		}
+		doc, err = ijson.Parse(text, ijson.Options{Depth: MaxDepth})
+	}
+	end := len(src) // what stands behind a fault of the text is guesswork
+	if err != nil {
+		msg := err.Error()
+		end = 0
+		if e := (*ijson.Error)(nil); errors.As(err, &e) {
+			end, msg = e.Offset, e.Msg
+		}
+		r.FaultAt(end, locate(src, end), "no strict JSON: %s", msg)
+		doc = nil
+	}
+	for _, m := range found {
+		if m.offset < end {
+			r.FaultAt(m.offset, m.pointer, "a repeated member: it stands in this object before, expected once")
+		}
+	}
+	return doc
 }
 
 func trimSpace(s []byte) []byte {

@@ -51,7 +51,7 @@ type namedList struct {
 	texts []string // nil where an entry is no text
 	used  bool
 
-	blankEntries []blank // nil: not looked for yet
+	toldBlanks map[listUse]bool // uses whose blanks were warned of
 }
 
 // isName says whether s can name a file, a rule or a list.

@@ -107,6 +107,8 @@ func (r *reader) readTools(p place) []ToolName {
 			if t.glob = r.toolGlob(at, s); t.glob == nil {
 				continue
 			}
+			t.begin = t.glob.Prefix()
+			t.all = s == t.begin+"*"
 		}
 		tools = append(tools, t)
 	}

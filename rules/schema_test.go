@@ -111,7 +111,7 @@ func TestSchemaLaw(t *testing.T) {
 		n = 1_000
 	}
 	var rejected, accepted int
-	for range n {
+	for i := range n {
 		doc := clone(corpus[r.IntN(len(corpus))])
 		for range 1 + r.IntN(4)/3 {
 			doc = mutate(r, doc, pool)
@@ -119,6 +119,9 @@ func TestSchemaLaw(t *testing.T) {
 		src, err := json.Marshal(doc)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if i%4 == 0 {
+			readLaws(t, src)
 		}
 		switch schema, reader := held(t, s, src); {
 		case !schema:

@@ -291,6 +291,15 @@ func (w *warner) blanks(c *Check, s scope) {
 		}
 	}
 	if l := w.lists[c.List]; l != nil {
+		// What is told of a list is told once, whoever uses it.
+		use := listUse{allowed, slices.Contains(w.rule.OK, "blank-at-end")}
+		if l.toldBlanks[use] {
+			return
+		}
+		if l.toldBlanks == nil {
+			l.toldBlanks = map[listUse]bool{}
+		}
+		l.toldBlanks[use] = true
 		for _, b := range l.blanks() {
 			if b.ends&^allowed != 0 {
 				w.add("blank-at-end", b.at.Value.Start(), b.at.Pointer, "%s begins or ends with white space, and only with that very one it is compared", problem.Quoted(b.text))
@@ -321,34 +330,48 @@ type blank struct {
 	at   place
 }
 
-// blanks finds a list's blanks, once.
+// listUse is a way in which a list is used, as far as blanks go.
+type listUse struct {
+	allowed  int
+	silenced bool
+}
+
 func (l *namedList) blanks() []blank {
-	if l.blankEntries != nil {
-		return l.blankEntries
-	}
-	l.blankEntries = []blank{}
+	var blanks []blank
 	i := 0
 	for v := range l.at.Value.Elements() {
 		if text := v.Text(); blankEnds(text) != 0 {
-			l.blankEntries = append(l.blankEntries, blank{text, blankEnds(text), l.at.Element(v, i)})
+			blanks = append(blanks, blank{text, blankEnds(text), l.at.Element(v, i)})
 		}
 		i++
 	}
-	return l.blankEntries
+	return blanks
 }
 
 // commandNames are arguments that usually hold a shell command, without case and
 // without - and _.
 var commandNames = []string{"command", "commands", "cmd", "cmds", "commandline", "cmdline", "shell", "shellcommand", "bash", "sh", "script", "exec", "execute"}
 
+// longestCommandName is more than the longest of them, signs between its words
+// included.
+const longestCommandName = 24
+
 // commandLike is the name by which a selection looks at a shell command, else "".
 func commandLike(s Selection) string {
 	if s.Names {
 		return ""
 	}
-	plain := strings.NewReplacer("_", "", "-", "")
 	is := func(name string) bool {
-		return slices.Contains(commandNames, strings.ToLower(plain.Replace(name)))
+		if len(name) > longestCommandName {
+			return false
+		}
+		plain := strings.Map(func(r rune) rune {
+			if r == '_' || r == '-' {
+				return -1
+			}
+			return unicode.ToLower(r)
+		}, name)
+		return slices.Contains(commandNames, plain)
 	}
 	for i := len(s.Pointer.Segments) - 1; i >= 0; i-- {
 		if g := s.Pointer.Segments[i]; g.Kind == Name {

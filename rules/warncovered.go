@@ -60,12 +60,8 @@ func (s ToolName) covers(t ToolName) bool {
 		return true
 	case t.Exact():
 		return s.Matches(t.Text)
-	case s.Exact():
-		return false
 	}
-	// A literal beginning and one *: all that begins so.
-	begin, ok := strings.CutSuffix(s.Text, "*")
-	return ok && !strings.ContainsAny(begin, globSigns) && strings.HasPrefix(t.glob.Prefix(), begin)
+	return s.all && strings.HasPrefix(t.begin, s.begin)
 }
 
 // implies: does q hold wherever p does? No means that it is not known.
