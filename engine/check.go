@@ -158,12 +158,13 @@ func (s *textSet) ends(text []byte) bool {
 // compiler turns what the rules say into what is judged, sharing what stands in
 // several rules.
 type compiler struct {
-	folder   folder
-	scalars  map[scalarKey]*scalarSet
-	texts    map[textKey]*textSet
-	globs    map[textKey]*glob.Set
-	patterns map[*regexp.Regexp]*pattern
-	anchors  *anchors
+	folder     folder
+	scalars    map[scalarKey]*scalarSet
+	texts      map[textKey]*textSet
+	globs      map[textKey]*glob.Set
+	patterns   map[*regexp.Regexp]*pattern
+	anchors    *anchors
+	selections map[string]*selection
 }
 
 // A named list is one slice wherever it is used, so its first entry's address
@@ -182,7 +183,7 @@ type textKey struct {
 
 func newCompiler() *compiler {
 	return &compiler{scalars: map[scalarKey]*scalarSet{}, texts: map[textKey]*textSet{}, globs: map[textKey]*glob.Set{},
-		patterns: map[*regexp.Regexp]*pattern{}, anchors: newAnchors()}
+		patterns: map[*regexp.Regexp]*pattern{}, anchors: newAnchors(), selections: map[string]*selection{}}
 }
 
 func (c *compiler) check(src *rules.Check, fold bool) (check, error) {

@@ -28,6 +28,7 @@ type condition struct {
 
 // test is a compiled test: a selection and the checks on each selected value.
 type test struct {
+	kind    rules.SelectKind
 	sel     *selection
 	present bool // the one check is present
 	checks  []check
@@ -66,11 +67,11 @@ func (c *compiler) parts(f form, parts []*rules.Condition, src *rules.Condition)
 }
 
 func (c *compiler) test(src *rules.Condition) (*test, error) {
-	t := &test{src: src.Test, sel: c.selection(src.Test)}
-	switch t.sel.kind {
+	t := &test{src: src.Test, kind: src.Test.Select.Kind, sel: c.selection(src.Test)}
+	switch t.kind {
 	case rules.Arg, rules.Some, rules.Every:
 	default:
-		return nil, fmt.Errorf("%s: the selection %s is not built into this version", src.Pointer, t.sel.kind)
+		return nil, fmt.Errorf("%s: the selection %s is not built into this version", src.Pointer, t.kind)
 	}
 	for i := range src.Test.Checks {
 		k, err := c.check(&src.Test.Checks[i], src.Test.Fold)
@@ -158,7 +159,7 @@ func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Res
 	base := len(j.values)
 	j.values = j.pick(j.values, t.sel, root, j.left.values)
 	selected := len(j.values) - base
-	defer func() { j.values = j.values[:base] }()
+	defer j.drop(base)
 	j.left.values -= selected
 	j.left.steps -= len(t.checks) * max(selected, 1)
 	if j.left.values < 0 || j.left.steps < 0 {
@@ -180,11 +181,11 @@ func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Res
 	for i := base; i < base+selected; i++ {
 		o := j.value(t, root, j.values[i], n)
 		seen[o] = true
-		if !j.full && (o == holds && t.sel.kind == rules.Some || o == fails && t.sel.kind == rules.Every) {
+		if !j.full && (o == holds && t.kind == rules.Some || o == fails && t.kind == rules.Every) {
 			break
 		}
 	}
-	switch t.sel.kind {
+	switch t.kind {
 	case rules.Arg:
 		if selected == 0 {
 			return verdict.Absent
@@ -197,6 +198,12 @@ func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Res
 		return verdict.Fails
 	}
 	return t.sel.combine(&seen, fails, cannot, absent, holds)
+}
+
+// drop lets the values selected since base go, and with them the call's text.
+func (j *judging) drop(base int) {
+	clear(j.values[base:])
+	j.values = j.values[:base]
 }
 
 // combine gives the first of the outcomes, in the order given, that a value had;
@@ -223,7 +230,7 @@ func (j *judging) value(t *test, root, v ijson.Value, n *ConditionTrace) outcome
 	at := n.value(t, root, v)
 	for i := range t.checks {
 		o, why := j.judge(&t.checks[i], &s)
-		if o == wrongKind && t.sel.deep && t.sel.kind == rules.Every {
+		if o == wrongKind && t.sel.deep && t.kind == rules.Every {
 			o = fails
 			why = whyKind
 		}

@@ -9,6 +9,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"countersign/internal/ijson"
@@ -25,6 +26,8 @@ type Engine struct {
 	set     *rules.Set
 	files   []*file
 	anchors *anchors
+	plans   *plans
+	count   int // of rules
 	idle    [maxIdle]atomic.Pointer[judging]
 }
 
@@ -34,15 +37,16 @@ const maxIdle = 16
 
 // file is a compiled rules file.
 type file struct {
-	src   *rules.File
-	doc   *ijson.Doc // of the file's text, to quote operands from
-	rules []*rule
+	src    *rules.File
+	number int        // of the files
+	doc    *ijson.Doc // of the file's text, to quote operands from
 }
 
 // rule is a compiled rule.
 type rule struct {
 	file      *file
 	src       *rules.Rule
+	order     int        // in the set
 	when      *condition // nil: it applies to every call of its tools
 	condition *condition
 }
@@ -61,14 +65,15 @@ func New(set *rules.Set, o Options) (*Engine, error) {
 	e := &Engine{set: set}
 	c := newCompiler()
 	e.anchors = c.anchors
+	var all []*rule
 	for _, src := range set.Files {
-		f := &file{src: src}
+		f := &file{src: src, number: len(e.files)}
 		var err error
 		if f.doc, err = ijson.Parse(src.Source, ijson.Options{}); err != nil {
 			return nil, fmt.Errorf("rules file %q: reading its text again: %w", src.Name, err)
 		}
 		for _, r := range src.Rules {
-			k := &rule{file: f, src: r}
+			k := &rule{file: f, src: r, order: len(all)}
 			if k.when, err = c.condition(r.When); err == nil {
 				k.condition, err = c.condition(r.Condition())
 			}
@@ -78,10 +83,12 @@ func New(set *rules.Set, o Options) (*Engine, error) {
 			if err != nil {
 				return nil, fmt.Errorf("rules file %q: rule %q: %w", src.Name, r.ID, err)
 			}
-			f.rules = append(f.rules, k)
+			all = append(all, k)
 		}
 		e.files = append(e.files, f)
 	}
+	e.count = len(all)
+	e.plans = newPlans(groupsOf(all))
 	return e, nil
 }
 
@@ -109,16 +116,22 @@ func (f *file) operand(pointer string) string {
 
 // judging is the scratch memory of one call, and where its judging stands.
 type judging struct {
-	folder folder
-	picker picker
-	values []ijson.Value // selected, a stack
-	root   ijson.Value   // the call's arguments
-	places []ijson.Value // of the anchors, absent where nothing is
-	placed []int         // the anchors that have a value
-	rule   *rule         // being judged
-	left   budget        // of the rule's file
-	over   bool          // it is spent
-	full   bool          // judge every part of a condition
+	folder     folder
+	picker     picker
+	values     []ijson.Value // selected, a stack
+	root       ijson.Value   // the call's arguments
+	places     []ijson.Value // of the anchors, absent where nothing is
+	placed     []int         // the anchors that have a value
+	engine     *Engine
+	lefts      []budget // of each file
+	fired      []bool   // by a rule's order: it is a candidate
+	candidates []*rule  // to be judged
+	hits       []int32  // words found
+	seenStates []uint64 // scratch of automata
+	rule       *rule    // being judged
+	left       budget   // of the rule's file
+	over       bool     // it is spent
+	full       bool     // judge every part of a condition
 
 	decoded, form, name, nameForm []byte // texts
 	seen                          []bool
@@ -126,33 +139,54 @@ type judging struct {
 	mergedText                    []byte
 }
 
-// maxKept is the most scratch memory, in bytes and values, that is kept for the
-// next call: one hostile call must not hold much for ever.
+// maxKept is the most scratch memory, in bytes, that is kept for the next call: one hostile call must not hold much for ever.
 const maxKept = 1 << 20
 
 // begin takes scratch memory, end gives it back.
 func (e *Engine) begin() *judging {
+	var j *judging
 	for i := range e.idle {
-		if j := e.idle[i].Swap(nil); j != nil {
+		if j = e.idle[i].Swap(nil); j != nil {
 			return j
 		}
 	}
-	return new(judging)
+	j = &judging{
+		engine: e,
+		places: make([]ijson.Value, e.anchors.count),
+		fired:  make([]bool, e.count),
+		lefts:  make([]budget, len(e.files)),
+	}
+	j.reset()
+	return j
 }
 
 func (e *Engine) end(j *judging) {
-	kept := cap(j.decoded) + cap(j.form) + cap(j.name) + cap(j.nameForm) + cap(j.seen) + cap(j.values) +
+	kept := cap(j.decoded) + cap(j.form) + cap(j.name) + cap(j.nameForm) + cap(j.seen) + 16*cap(j.values) + 4*cap(j.hits) +
 		cap(j.picker.text) + cap(j.picker.form) + cap(j.folder.a) + cap(j.folder.b) + cap(j.mergedText)
 	if kept > maxKept {
 		return
 	}
-	clear(j.values[:cap(j.values)]) // they hold the call's text
-	j.rule = nil
+	j.reset()
 	for i := range e.idle {
 		if e.idle[i].CompareAndSwap(nil, j) {
 			return
 		}
 	}
+}
+
+// reset makes scratch memory ready for a call. What holds a call's text is let go.
+func (j *judging) reset() {
+	for _, i := range j.placed {
+		j.places[i] = ijson.Value{}
+	}
+	for _, r := range j.candidates {
+		j.fired[r.order] = false
+	}
+	for i, f := range j.engine.files {
+		j.lefts[i] = budget{f.src.Limits.Values, f.src.Limits.Steps}
+	}
+	j.placed, j.candidates = j.placed[:0], j.candidates[:0]
+	j.root, j.rule, j.over = ijson.Value{}, nil, false
 }
 
 // Judge decides a call. Of the rules that refuse it names the first alone.
@@ -169,27 +203,54 @@ func (e *Engine) decide(c *Call, explain bool) Decision {
 	if !ok {
 		return Decision{Code: CannotJudge}
 	}
-	j.place(e.anchors, root)
+	p := e.plans.of(c.Tool)
 	d := Decision{Verdict: Allowed}
-	left := make([]budget, len(e.files))
-	for i, f := range e.files {
-		left[i] = budget{f.src.Limits.Values, f.src.Limits.Steps}
+	if p.rules == 0 {
+		return d
 	}
-	j.full, j.over = true, false
-	for _, watch := range [2]bool{false, true} {
-		for i, f := range e.files {
-			for _, r := range f.rules {
-				if r.src.Watch != watch || !r.src.Names(c.Tool) {
-					continue
-				}
-				j.apply(r, root, &left[i], &d, explain)
-			}
+	j.place(e.anchors, root)
+	if !explain {
+		if steps, within := j.most(p, root); within {
+			j.full, d.Steps, d.Applied = false, steps, p.rules
+			j.quick(p, &d)
+			return d
 		}
+	}
+	j.full = true
+	for _, r := range p.inOrder() {
+		j.apply(r, &j.lefts[r.file.number], &d, explain)
 	}
 	if !explain && len(d.Refusals) > 1 {
 		d.Refusals = d.Refusals[:1]
 	}
 	return d
+}
+
+// quick decides a call that cannot be over budget: only the rules are judged whose
+// triggers fire.
+func (j *judging) quick(p *plan, d *Decision) {
+	for _, g := range p.groups {
+		j.fire(g.always)
+		for _, program := range g.programs {
+			j.run(program)
+		}
+	}
+	if len(j.candidates) == 0 {
+		return
+	}
+	slices.SortFunc(j.candidates, compareRules)
+	for _, r := range j.candidates {
+		if d.Verdict == Refused && !r.src.Watch {
+			continue
+		}
+		j.rule, j.left = r, budget{maxSelected, math.MaxInt}
+		if outcome, _ := j.judgeRule(r, j.root, nil); outcome == Refuses {
+			j.left = budget{maxSelected, math.MaxInt}
+			t := traceRule(r)
+			_, code := j.judgeRule(r, j.root, &t)
+			d.add(r, code, &t)
+		}
+	}
 }
 
 // arguments is the object that pointers point into: the call's arguments, input
@@ -222,48 +283,49 @@ func (j *judging) arguments(c *Call) (ijson.Value, bool) {
 	return j.merged.Root(), true
 }
 
-// apply judges one rule and adds what comes of it to the decision.
-func (j *judging) apply(r *rule, root ijson.Value, left *budget, d *Decision, explain bool) {
+// apply judges one rule within its file's budget and adds what comes of it to the
+// decision.
+func (j *judging) apply(r *rule, left *budget, d *Decision, explain bool) {
+	t := traceRule(r)
 	if j.over {
 		if explain {
-			d.Trace.Rules = append(d.Trace.Rules, traceRule(r))
+			d.Trace.Rules = append(d.Trace.Rules, t)
 		}
 		return
 	}
-	var t *RuleTrace
-	if explain {
-		n := traceRule(r)
-		t = &n
-	}
 	before := *left
 	j.rule, j.left = r, before
-	outcome, code := j.judgeRule(r, root, t)
+	traced := &t
+	if !explain {
+		traced = nil
+	}
+	outcome, code := j.judgeRule(r, j.root, traced)
 	*left = budget{max(j.left.values, 0), max(j.left.steps, 0)}
 	d.Steps += before.steps - left.steps
 	if outcome != NotApplied {
 		d.Applied++
 	}
-	if outcome == Refuses && t == nil {
-		// Once more, for the trace, with what it had.
-		n := traceRule(r)
-		t = &n
-		over := j.over
-		j.left, j.over = before, false
-		j.judgeRule(r, root, t)
-		j.over = over
-	}
-	if t == nil {
-		return
-	}
-	if code != OverBudget {
-		t.When.decide()
-		t.Condition.decide()
-	}
 	t.Steps, t.Values = before.steps-left.steps, before.values-left.values
-	d.Trace.Rules = append(d.Trace.Rules, *t)
-	if outcome != Refuses {
-		return
+	switch {
+	case outcome == Refuses:
+		if !explain {
+			// Once more, for the trace, with what it had.
+			over := j.over
+			j.left, j.over = before, false
+			j.judgeRule(r, j.root, &t)
+			j.over = over
+		}
+		d.add(r, code, &t)
+	case explain:
+		t.decide()
+		d.Trace.Rules = append(d.Trace.Rules, t)
 	}
+}
+
+// add adds a rule that refuses, with its trace.
+func (d *Decision) add(r *rule, code Code, t *RuleTrace) {
+	t.decide()
+	d.Trace.Rules = append(d.Trace.Rules, *t)
 	x := refusal(r, code, t)
 	if r.src.Watch {
 		d.Watched = append(d.Watched, x)

@@ -97,14 +97,6 @@ func (n *anchor) member(name []byte) *anchor {
 
 // place finds the values of all anchors in a call's arguments.
 func (j *judging) place(a *anchors, root ijson.Value) {
-	if len(j.places) != a.count {
-		j.places = make([]ijson.Value, a.count)
-		j.placed = j.placed[:0]
-	}
-	for _, i := range j.placed {
-		j.places[i] = ijson.Value{}
-	}
-	j.placed = j.placed[:0]
 	j.root = root
 	j.placeAt(a.root, root)
 }

@@ -1,13 +1,15 @@
 package engine
 
 import (
+	"fmt"
+
 	"countersign/internal/ijson"
 	"countersign/rules"
 )
 
-// selection is a compiled selection (content rules, section 2).
+// selection is what a compiled test looks at (content rules, section 2), the same
+// for all tests that look at the same.
 type selection struct {
-	kind  rules.SelectKind
 	segs  []rules.Segment // without the ** at the end
 	deep  bool            // leaves at any depth
 	names bool            // member names at any depth
@@ -20,9 +22,17 @@ type selection struct {
 	key   string
 }
 
+// single says whether at most one value is selected.
+func (s *selection) single() bool { return !s.deep && !s.names && s.begin == len(s.segs) }
+
 func (c *compiler) selection(t *rules.Test) *selection {
+	key := fmt.Sprintf("%q %v %v %q", t.Select.Pointer.Text, t.Select.Names, t.Fold && t.Select.Named != nil, t.Select.Named)
+	if s := c.selections[key]; s != nil {
+		return s
+	}
 	f := &c.folder
-	s := &selection{kind: t.Select.Kind, segs: t.Select.Pointer.Segments, names: t.Select.Names}
+	s := &selection{segs: t.Select.Pointer.Segments, names: t.Select.Names}
+	c.selections[key] = s
 	if t.Select.Pointer.Deep() {
 		s.segs = s.segs[:len(s.segs)-1]
 		s.deep = !s.names // names are at any depth with and without **

@@ -136,7 +136,7 @@ func traceOf(c *condition, wanted verdict.Result) *ConditionTrace {
 	case formNot:
 		n.Form = "not"
 	case formTest:
-		n.Form = string(c.test.sel.kind)
+		n.Form = string(c.test.kind)
 		n.Selection = selectionText(&c.test.src.Select)
 		n.check, n.told = c.test.checks[0].src, c.test.src.Select.Pointer.Text
 	}
@@ -261,7 +261,7 @@ func (n *ConditionTrace) keep(t *test, v *ValueTrace, o outcome) {
 	switch {
 	case o != wrongKind:
 		v.Result = verdict.Result(o)
-	case t.sel.deep && t.sel.kind == rules.Some:
+	case t.sel.deep && t.kind == rules.Some:
 		v.Result = verdict.Fails // passed over
 	}
 	first := true
@@ -293,6 +293,14 @@ func (n *ConditionTrace) present(j *judging, t *test, r verdict.Result, root ijs
 	c.Passing = passing(c.Test, c.operand, n.Wanted)
 	v.Checks = []CheckTrace{c}
 	n.Values = append(n.Values, v)
+}
+
+// decide marks what decided. Past a limit no result means anything.
+func (t *RuleTrace) decide() {
+	if t.Code != OverBudget {
+		t.When.decide()
+		t.Condition.decide()
+	}
 }
 
 // decide marks what a condition's result rests on, from the whole to the values.

@@ -1,0 +1,500 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"countersign/internal/ijson"
+	"countersign/rules"
+)
+
+// group is the rules for the same tools, with the triggers of all of them
+// gathered by what they look at.
+type group struct {
+	tools    []rules.ToolName
+	exact    bool // no entry of tools has a glob sign
+	rules    []*rule
+	always   []*rule // have no cover
+	programs []*program
+	costs    []groupCost
+}
+
+// groupCost is what judging all of a group's rules takes from one file's budget.
+type groupCost struct {
+	file *file
+	// Tests and checks with a selection of at most one value, and with others.
+	tests, checks         int
+	wildTests, wildChecks int
+	wild                  []wildCost
+}
+
+// wildCost is the part of one selection in the others.
+type wildCost struct {
+	sel           *selection
+	tests, checks int
+}
+
+// program is all that triggers ask about one selection.
+type program struct {
+	sel   *selection
+	empty []*rule            // fire where nothing is selected
+	wrong [kindCount][]*rule // fire by a value of the kind
+	ask   [kindCount][]*question
+	plain *texts // of strings as they are
+	fold  *texts // of strings as they are folded
+	finds []patternQuestions
+	lows  []bound // numbers from these on, ascending
+	highs []bound // numbers up to these, descending
+}
+
+// question is one check asked by itself.
+type question struct {
+	check *check
+	when  outcomes
+	rule  *rule
+}
+
+// patternQuestions are patterns that need the same literals.
+type patternQuestions struct {
+	needed []literal
+	ask    []patternQuestion
+}
+
+type patternQuestion struct {
+	pattern *pattern
+	rule    *rule
+}
+
+// bound fires by numbers beyond it, or also by itself.
+type bound struct {
+	number float64
+	itself bool
+	rule   *rule
+}
+
+// texts are questions about a string that are asked for many texts at once. The
+// words of an automaton are numbered as the lists of rules are.
+type texts struct {
+	is                []textRules
+	in, begin, end    []textRules
+	isMap             map[string][]*rule
+	inAll             *words
+	beginAll, backAll *words
+}
+
+// textRules is one text and the rules it fires.
+type textRules struct {
+	text  string
+	rules []*rule
+}
+
+const kindCount = 6
+
+// kindIndex is a kind's place in the tables of a program.
+func kindIndex(k kinds) int {
+	switch k {
+	case kindNull:
+		return 0
+	case kindBool:
+		return 1
+	case kindNumber:
+		return 2
+	case kindString:
+		return 3
+	case kindArray:
+		return 4
+	}
+	return 5
+}
+
+var everyKind = [kindCount]kinds{kindNull, kindBool, kindNumber, kindString, kindArray, kindObject}
+
+// groupsOf gathers rules, in the order of the set, by their tools.
+func groupsOf(list []*rule) []*group {
+	var groups []*group
+	known := map[string]*group{}
+	for _, r := range list {
+		var names []string
+		exact := true
+		for _, t := range r.src.Tools {
+			names = append(names, fmt.Sprintf("%q", t.Text))
+			exact = exact && t.Exact()
+		}
+		slices.Sort(names)
+		key := strings.Join(names, ",")
+		g := known[key]
+		if g == nil {
+			g = &group{tools: r.src.Tools, exact: exact}
+			known[key] = g
+			groups = append(groups, g)
+		}
+		g.rules = append(g.rules, r)
+	}
+	for _, g := range groups {
+		g.compile()
+	}
+	return groups
+}
+
+func (g *group) names(tool string) bool {
+	for _, t := range g.tools {
+		if t.Matches(tool) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) compile() {
+	programs := map[*selection]*program{}
+	costs := map[*file]*groupCost{}
+	for _, r := range g.rules {
+		g.cost(costs, r)
+		c, ok := coverOf(r)
+		if !ok {
+			g.always = append(g.always, r)
+			continue
+		}
+		for _, t := range c.triggers {
+			p := programs[t.sel]
+			if p == nil {
+				p = &program{sel: t.sel}
+				programs[t.sel] = p
+				g.programs = append(g.programs, p)
+			}
+			p.add(t, r)
+		}
+	}
+	for _, p := range g.programs {
+		p.finish()
+	}
+}
+
+// cost adds what judging a rule whole takes.
+func (g *group) cost(costs map[*file]*groupCost, r *rule) {
+	c := costs[r.file]
+	if c == nil {
+		g.costs = append(g.costs, groupCost{file: r.file})
+		for i := range g.costs { // the slice may have moved
+			costs[g.costs[i].file] = &g.costs[i]
+		}
+		c = costs[r.file]
+	}
+	for _, top := range []*condition{r.when, r.condition} {
+		top.walk(func(t *test) {
+			if t.sel.single() {
+				c.tests++
+				c.checks += len(t.checks)
+				return
+			}
+			c.wildTests++
+			c.wildChecks += len(t.checks)
+			i := slices.IndexFunc(c.wild, func(w wildCost) bool { return w.sel == t.sel })
+			if i < 0 {
+				i = len(c.wild)
+				c.wild = append(c.wild, wildCost{sel: t.sel})
+			}
+			c.wild[i].tests++
+			c.wild[i].checks += len(t.checks)
+		})
+	}
+}
+
+// walk calls f for every test of a condition.
+func (c *condition) walk(f func(*test)) {
+	if c == nil {
+		return
+	}
+	if c.test != nil {
+		f(c.test)
+	}
+	for _, p := range c.parts {
+		p.walk(f)
+	}
+}
+
+// add takes a trigger of a rule in.
+func (p *program) add(t trigger, r *rule) {
+	switch {
+	case t.empty:
+		p.empty = appendRule(p.empty, r)
+	case t.check == nil:
+		for i, k := range everyKind {
+			if t.kinds&k != 0 {
+				p.wrong[i] = appendRule(p.wrong[i], r)
+			}
+		}
+	default:
+		for i, k := range everyKind {
+			if t.check.applies&k != 0 && !p.together(t, k, r) {
+				p.ask[i] = append(p.ask[i], &question{t.check, t.when, r})
+			}
+		}
+	}
+}
+
+// appendRule keeps one of each; a rule's triggers come one after the other.
+func appendRule(list []*rule, r *rule) []*rule {
+	if n := len(list); n > 0 && list[n-1] == r {
+		return list
+	}
+	return append(list, r)
+}
+
+// maxShared is how many texts a test may have to be asked together with others:
+// larger sets have an automaton of their own, shared by all that use the list.
+const maxShared = 64
+
+// together takes a question in that is asked together with others of its kind.
+func (p *program) together(t trigger, k kinds, r *rule) bool {
+	c := t.check
+	if t.when&^set(cannot) != set(holds) {
+		return false
+	}
+	switch c.src.Kind {
+	case rules.Is, rules.OneOf:
+		if k != kindString || len(c.values.texts) > maxShared {
+			return false
+		}
+		for text := range c.values.texts {
+			addText(&p.form(c.fold).is, text, r)
+		}
+	case rules.Contains, rules.StartsWith, rules.EndsWith:
+		if len(c.texts.texts) > maxShared {
+			return false
+		}
+		f := p.form(c.fold)
+		for _, text := range c.texts.texts {
+			switch c.src.Kind {
+			case rules.Contains:
+				addText(&f.in, text, r)
+			case rules.StartsWith:
+				addText(&f.begin, text, r)
+			default:
+				addText(&f.end, text, r)
+			}
+		}
+	case rules.Matches, rules.Finds:
+		q := patternQuestion{c.pattern, r}
+		for i := range p.finds {
+			if slices.Equal(p.finds[i].needed, c.pattern.needed) {
+				p.finds[i].ask = append(p.finds[i].ask, q)
+				return true
+			}
+		}
+		p.finds = append(p.finds, patternQuestions{c.pattern.needed, []patternQuestion{q}})
+	case rules.Above, rules.AtLeast:
+		p.lows = append(p.lows, bound{c.src.Number, c.src.Kind == rules.AtLeast, r})
+	case rules.Below, rules.AtMost:
+		p.highs = append(p.highs, bound{c.src.Number, c.src.Kind == rules.AtMost, r})
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *program) form(fold bool) *texts {
+	at := &p.plain
+	if fold {
+		at = &p.fold
+	}
+	if *at == nil {
+		*at = &texts{}
+	}
+	return *at
+}
+
+func addText(list *[]textRules, text string, r *rule) {
+	*list = append(*list, textRules{text, []*rule{r}})
+}
+
+// finish sorts what is asked together and makes the automata.
+func (p *program) finish() {
+	slices.SortStableFunc(p.lows, func(a, b bound) int { return cmp.Compare(a.number, b.number) })
+	slices.SortStableFunc(p.highs, func(a, b bound) int { return cmp.Compare(b.number, a.number) })
+	for _, t := range []*texts{p.plain, p.fold} {
+		if t == nil {
+			continue
+		}
+		for _, l := range []*[]textRules{&t.is, &t.in, &t.begin, &t.end} {
+			*l = merged(*l)
+		}
+		if len(t.is) > fewTexts {
+			t.isMap = make(map[string][]*rule, len(t.is))
+			for _, x := range t.is {
+				t.isMap[x.text] = x.rules
+			}
+		}
+		if len(t.in) > fewTexts {
+			t.inAll = automatonOf(textsOf(t.in), maxCells)
+		}
+		if len(t.begin) > fewTexts {
+			t.beginAll = trieOf(textsOf(t.begin), maxCells)
+		}
+		if len(t.end) > fewTexts {
+			t.backAll = trieOf(reversedAll(textsOf(t.end)), maxCells)
+		}
+	}
+}
+
+// merged sorts texts and makes one entry of each.
+func merged(list []textRules) []textRules {
+	slices.SortStableFunc(list, func(a, b textRules) int { return cmp.Compare(a.text, b.text) })
+	out := list[:0]
+	for _, t := range list {
+		if n := len(out); n > 0 && out[n-1].text == t.text {
+			out[n-1].rules = appendRule(out[n-1].rules, t.rules[0])
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func textsOf(list []textRules) []string {
+	out := make([]string, len(list))
+	for i, t := range list {
+		out[i] = t.text
+	}
+	return out
+}
+
+// fire marks rules as to be judged.
+func (j *judging) fire(list []*rule) {
+	for _, r := range list {
+		j.fireOne(r)
+	}
+}
+
+func (j *judging) fireOne(r *rule) {
+	if !j.fired[r.order] {
+		j.fired[r.order] = true
+		j.candidates = append(j.candidates, r)
+	}
+}
+
+// run asks a program's questions of a call.
+func (j *judging) run(p *program) {
+	if p.sel.single() {
+		v := j.places[p.sel.at]
+		if !v.Exists() {
+			j.fire(p.empty)
+			return
+		}
+		j.ask(p, v)
+		return
+	}
+	base := len(j.values)
+	j.values = j.pick(j.values, p.sel, j.root, maxSelected)
+	if len(j.values) == base {
+		j.fire(p.empty)
+	}
+	for _, v := range j.values[base:] {
+		j.ask(p, v)
+	}
+	j.drop(base)
+}
+
+// maxSelected bounds a selection that no budget does: it is past every limit a
+// file may set.
+const maxSelected = 1 << 30
+
+// ask asks about one value.
+func (j *judging) ask(p *program, v ijson.Value) {
+	s := subject{v: v, kind: kindOf(v.Kind())}
+	i := kindIndex(s.kind)
+	j.fire(p.wrong[i])
+	for _, q := range p.ask[i] {
+		if o, _ := j.judge(q.check, &s); q.when.has(o) {
+			j.fireOne(q.rule)
+		}
+	}
+	switch s.kind {
+	case kindString:
+		if p.plain != nil {
+			j.askTexts(p.plain, j.text(&s))
+		}
+		if p.fold != nil {
+			j.askTexts(p.fold, j.compared(&s, true))
+		}
+		for k := range p.finds {
+			f := &p.finds[k]
+			if f.needed != nil && !possible(f.needed, j.text(&s)) {
+				continue
+			}
+			for _, q := range f.ask {
+				if !j.fired[q.rule.order] && q.pattern.re.Match(j.text(&s)) {
+					j.fireOne(q.rule)
+				}
+			}
+		}
+	case kindNumber:
+		if p.lows == nil && p.highs == nil {
+			return
+		}
+		f := v.Float()
+		for _, b := range p.lows {
+			if f < b.number {
+				break
+			}
+			if f > b.number || b.itself {
+				j.fireOne(b.rule)
+			}
+		}
+		for _, b := range p.highs {
+			if f > b.number {
+				break
+			}
+			if f < b.number || b.itself {
+				j.fireOne(b.rule)
+			}
+		}
+	}
+}
+
+func (j *judging) askTexts(t *texts, text []byte) {
+	switch {
+	case t.isMap != nil:
+		j.fire(t.isMap[string(text)])
+	default:
+		for k := range t.is {
+			if t.is[k].text == string(text) {
+				j.fire(t.is[k].rules)
+			}
+		}
+	}
+	switch {
+	case t.inAll != nil:
+		j.hits = t.inAll.all(text, j.hits[:0], &j.seenStates)
+		for _, k := range j.hits {
+			j.fire(t.in[k].rules)
+		}
+	default:
+		for k := range t.in {
+			if strings.Contains(view(text), t.in[k].text) {
+				j.fire(t.in[k].rules)
+			}
+		}
+	}
+	j.askEnds(t.beginAll, t.begin, text, false)
+	j.askEnds(t.backAll, t.end, text, true)
+}
+
+// askEnds asks what a text begins with, or ends with.
+func (j *judging) askEnds(all *words, list []textRules, text []byte, backwards bool) {
+	if all != nil {
+		j.hits = all.beginning(text, j.hits[:0], backwards)
+		for _, k := range j.hits {
+			j.fire(list[k].rules)
+		}
+		return
+	}
+	for k := range list {
+		if w := list[k].text; len(text) >= len(w) &&
+			(!backwards && string(text[:len(w)]) == w || backwards && string(text[len(text)-len(w):]) == w) {
+			j.fire(list[k].rules)
+		}
+	}
+}
