@@ -50,6 +50,7 @@ var servers = map[string]func() error{
 	"everyday": everyday,
 	"stubborn": stubborn,
 	"environ":  environ,
+	"guard":    guardProgram,
 }
 
 // self is how to start the test binary as a server.

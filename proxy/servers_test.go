@@ -35,10 +35,11 @@ func everyday() error {
 		return nil, nil, fmt.Errorf("it ran")
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		// A request of the server to the client, in the middle of a call.
-		roots, err := req.Session.ListRoots(ctx, nil)
-		if err != nil {
-			return nil, nil, err
+		// In the legacy eras the SDK makes this a request of the server's own in
+		// the middle of the call, in the modern one a second round of it.
+		roots, ok := req.Params.InputResponses["roots"].(*mcp.ListRootsResult)
+		if !ok {
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}, RequestState: "first round"}, nil, nil
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: roots.Roots[0].URI}}}, nil, nil
 	})
