@@ -34,15 +34,11 @@ func (p *program) compare(config string) error {
 	if a == nil || a.Book == "" {
 		return errors.New("the settings name no agent with a book, so there is nothing to compare")
 	}
-	var public []byte
-	if source := w.settings.LedgerKeyOf(a); source.File != "" {
-		key, err := receipts.LoadLedgerKey(source.File)
-		if err != nil {
-			return fmt.Errorf("the ledger's key: %w", err)
-		}
-		public = key.Public()
+	w.readKeys(false)
+	if w.ledgerKey == nil {
+		return hint(fmt.Errorf("the keys:\n%w", w.problems.Err()), "the ledger is held against its own key")
 	}
-	r, err := compareFiles(a.Ledger, a.Book, public)
+	r, err := compareFiles(a.Ledger, a.Book, w.ledgerKey.Public())
 	if err != nil {
 		return err
 	}

@@ -149,7 +149,7 @@ func (w *world) readServer() {
 
 func (w *world) readProgram(pointer string, s *settings.Server) {
 	if !w.blank(pointer+"/command") && s.Command != "" {
-		if _, err := exec.LookPath(s.Command); err != nil && !errors.Is(err, exec.ErrDot) {
+		if _, err := exec.LookPath(s.Command); err != nil {
 			if e := (*exec.Error)(nil); errors.As(err, &e) {
 				err = e.Err
 			}
@@ -219,19 +219,34 @@ func (w *world) readKeys(willMake bool) {
 		if a.LedgerKey != nil {
 			pointer = "/agent/ledgerKey"
 		}
-		if source.File != "" && !w.blank(pointer) && !w.blank(pointer+"/file") {
-			key, err := receipts.LoadLedgerKey(source.File)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				missing(pointer, source.File)
-			case err != nil:
-				w.fault(pointer, "%v", err)
-			default:
-				w.ledgerKey = key
-			}
+		if !w.blank(pointer) && !w.blank(pointer+"/file") {
+			w.readLedgerKey(pointer, source, missing)
 		}
 	}
 	w.guard = signer("/executor/keys", w.settings.Executor.Keys)
+}
+
+// readLedgerKey reads the ledger's key from its file or its environment variable.
+func (w *world) readLedgerKey(pointer string, source settings.KeySource, missing func(pointer, path string)) {
+	var err error
+	if source.Env != "" {
+		text, ok := os.LookupEnv(source.Env)
+		if !ok {
+			w.fault(pointer+"/env", "the environment variable %s is not set, expected the text of a ledger key's file in it", source.Env)
+			return
+		}
+		if w.ledgerKey, err = receipts.ParseLedgerKey([]byte(text)); err != nil {
+			w.fault(pointer+"/env", "the environment variable %s: %v", source.Env, err)
+		}
+		return
+	}
+	w.ledgerKey, err = receipts.LoadLedgerKey(source.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		missing(pointer, source.File)
+	case err != nil:
+		w.fault(pointer, "%v", err)
+	}
 }
 
 // readSlip reads the slip and checks all of it that can be checked alone: its

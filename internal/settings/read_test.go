@@ -124,7 +124,7 @@ func TestNotBuilt(t *testing.T) {
 		got = append(got, p.Pointer)
 	}
 	want := []string{"/servers", "/servers/files/source", "/servers/web", "/record/results", "/record/refused", "/record/redact",
-		"/approvalWait", "/agents", "/executor/ledgerKey/env", "/signing", "/sealEvery", "/store", "/masks", "/resolvers", "/listen", "/path",
+		"/approvalWait", "/agents", "/signing", "/sealEvery", "/store", "/masks", "/resolvers", "/listen", "/path",
 		"/allowedOrigins", "/allowedHosts", "/metrics"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
