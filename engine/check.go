@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
@@ -68,8 +69,9 @@ func held(b bool) outcome {
 
 // check is a compiled test of section 3.
 type check struct {
-	src  *rules.Check
-	fold bool
+	src     *rules.Check
+	operand ijson.Value // as it stands in the rules file
+	fold    bool
 	// applies are the kinds the check can be applied to.
 	applies kinds
 
@@ -158,13 +160,16 @@ func (s *textSet) ends(text []byte) bool {
 // compiler turns what the rules say into what is judged, sharing what stands in
 // several rules.
 type compiler struct {
-	folder     folder
-	scalars    map[scalarKey]*scalarSet
-	texts      map[textKey]*textSet
-	globs      map[textKey]*glob.Set
-	patterns   map[*regexp.Regexp]*pattern
-	anchors    *anchors
-	selections map[string]*selection
+	folder   folder
+	scalars  map[scalarKey]*scalarSet
+	texts    map[textKey]*textSet
+	globs    map[textKey]*glob.Set
+	patterns map[*regexp.Regexp]*pattern
+	anchors  *anchors
+	// Of the rule being compiled, its text and its pointer in the file.
+	rule        ijson.Value
+	rulePointer string
+	selections  map[string]*selection
 }
 
 // A named list is one slice wherever it is used, so its first entry's address
@@ -189,6 +194,9 @@ func newCompiler() *compiler {
 func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
 	k := check{src: src, fold: fold}
 	var err error
+	if k.operand, err = c.operand(src); err != nil {
+		return k, err
+	}
 	switch src.Kind {
 	case rules.Present:
 		k.applies = kindAll
@@ -244,6 +252,34 @@ func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
 		return k, fmt.Errorf("%s: %w", src.Pointer, err)
 	}
 	return k, nil
+}
+
+// operand finds a test's operand in the text of the file being compiled.
+func (c *compiler) operand(src *rules.Check) (ijson.Value, error) {
+	under, ok := strings.CutPrefix(src.Pointer, c.rulePointer)
+	v, err := c.rule.Pointer(under)
+	if !ok || err != nil || !v.Exists() {
+		return v, fmt.Errorf("%s: no test stands there in the file", src.Pointer)
+	}
+	return v, nil
+}
+
+// maxOperand is how much of an operand is told, in bytes: more than stands on a
+// line of a rules file.
+const maxOperand = 300
+
+// operandText is a check's operand as it stands in the file, without its layout: a
+// named list is its name and no more.
+func (k *check) operandText() string {
+	b := ijson.AppendCanonical(nil, k.operand)
+	if len(b) <= maxOperand {
+		return string(b)
+	}
+	n := maxOperand
+	for !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return string(b[:n]) + "…"
 }
 
 func typeKinds(types []rules.Type) (k kinds, whole bool, err error) {

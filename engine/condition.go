@@ -174,7 +174,7 @@ func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Res
 		if (selected > 0) == t.checks[0].src.Present {
 			r = verdict.Holds
 		}
-		n.present(j, t, r, root, j.values[base:])
+		n.present(t, r, root, j.values[base:])
 		return r
 	}
 	var seen [wrongKind + 1]bool
@@ -234,7 +234,7 @@ func (j *judging) value(t *test, root, v ijson.Value, n *ConditionTrace) outcome
 			o = fails
 			why = whyKind
 		}
-		at.check(j, &t.checks[i], o, why)
+		at.check(&t.checks[i], o, why)
 		seen[o] = true
 		if o == fails && !j.full {
 			break

@@ -57,6 +57,7 @@ type Decision struct {
 	// Steps counts the checks on values that the rules took; of Judge it may be
 	// the most they could have taken.
 	Steps int
+	// Trace is of Explain alone.
 	Trace Trace
 }
 
@@ -74,16 +75,12 @@ type Refusal struct {
 	// was selected.
 	Found bool
 
-	why     string
-	operand string // as it stands in the rules file: a named list by its name alone
+	why   string
+	check *check
 }
 
 // id is the rule's name over several files.
 func (r Refusal) id() string { return r.File + "/" + r.Rule }
-
-// maxOperand is how much of an operand is told, in bytes: enough for any that
-// stands on a line of the rules file.
-const maxOperand = 300
 
 // Tell is what the agent is told of a refusal (content rules, section 9): at
 // "say" the rule's own words alone; at "rule" also which rule, where and which
@@ -129,8 +126,8 @@ func (r Refusal) tell(level string) string {
 		if r.why != "" {
 			fmt.Fprintf(&b, " (%s)", r.why)
 		}
-		if r.operand != "" {
-			fmt.Fprintf(&b, "; the test: %s %s", r.Test, r.operand)
+		if r.check != nil {
+			fmt.Fprintf(&b, "; the test: %s %s", r.Test, r.check.operandText())
 		}
 	}
 	b.WriteString(". ")

@@ -38,8 +38,7 @@ const maxIdle = 16
 // file is a compiled rules file.
 type file struct {
 	src    *rules.File
-	number int        // of the files
-	doc    *ijson.Doc // of the file's text, to quote operands from
+	number int // of the files
 }
 
 // rule is a compiled rule.
@@ -68,11 +67,16 @@ func New(set *rules.Set, o Options) (*Engine, error) {
 	var all []*rule
 	for _, src := range set.Files {
 		f := &file{src: src, number: len(e.files)}
-		var err error
-		if f.doc, err = ijson.Parse(src.Source, ijson.Options{}); err != nil {
+		doc, err := ijson.Parse(src.Source, ijson.Options{})
+		if err != nil {
 			return nil, fmt.Errorf("rules file %q: reading its text again: %w", src.Name, err)
 		}
-		for _, r := range src.Rules {
+		texts := slices.Collect(doc.Root().Member("rules").Elements())
+		for i, r := range src.Rules {
+			if i >= len(texts) {
+				return nil, fmt.Errorf("rules file %q: rule %q does not stand in its text", src.Name, r.ID)
+			}
+			c.rule, c.rulePointer = texts[i], r.Pointer
 			k := &rule{file: f, src: r, order: len(all)}
 			if k.when, err = c.condition(r.When); err == nil {
 				k.condition, err = c.condition(r.Condition())
@@ -97,23 +101,6 @@ func New(set *rules.Set, o Options) (*Engine, error) {
 // objects.
 func (e *Engine) Limits() (argumentBytes, depth int) { return e.set.Limits() }
 
-// operand is a test's operand as it stands in the file, without its layout.
-func (f *file) operand(pointer string) string {
-	v, err := f.doc.Root().Pointer(pointer)
-	if err != nil || !v.Exists() {
-		return ""
-	}
-	b := ijson.AppendCanonical(nil, v)
-	if len(b) > maxOperand {
-		n := maxOperand
-		for n > 0 && b[n]&0xC0 == 0x80 {
-			n--
-		}
-		return string(b[:n]) + "…"
-	}
-	return string(b)
-}
-
 // judging is the scratch memory of one call, and where its judging stands.
 type judging struct {
 	folder     folder
@@ -128,7 +115,6 @@ type judging struct {
 	candidates []*rule  // to be judged
 	hits       []int32  // words found
 	seenStates []uint64 // scratch of automata
-	rule       *rule    // being judged
 	left       budget   // of the rule's file
 	over       bool     // it is spent
 	full       bool     // judge every part of a condition
@@ -186,7 +172,7 @@ func (j *judging) reset() {
 		j.lefts[i] = budget{f.src.Limits.Values, f.src.Limits.Steps}
 	}
 	j.placed, j.candidates = j.placed[:0], j.candidates[:0]
-	j.root, j.rule, j.over = ijson.Value{}, nil, false
+	j.root, j.over = ijson.Value{}, false
 }
 
 // Judge decides a call. Of the rules that refuse it names the first alone.
@@ -243,12 +229,9 @@ func (j *judging) quick(p *plan, d *Decision) {
 		if d.Verdict == Refused && !r.src.Watch {
 			continue
 		}
-		j.rule, j.left = r, budget{maxSelected, math.MaxInt}
-		if outcome, _ := j.judgeRule(r, j.root, nil); outcome == Refuses {
-			j.left = budget{maxSelected, math.MaxInt}
-			t := traceRule(r)
-			_, code := j.judgeRule(r, j.root, &t)
-			d.add(r, code, &t)
+		j.left = budget{maxSelected, math.MaxInt}
+		if outcome, code := j.judgeRule(r, j.root, nil); outcome == Refuses {
+			d.add(r, j.refusal(r, code))
 		}
 	}
 }
@@ -286,47 +269,36 @@ func (j *judging) arguments(c *Call) (ijson.Value, bool) {
 // apply judges one rule within its file's budget and adds what comes of it to the
 // decision.
 func (j *judging) apply(r *rule, left *budget, d *Decision, explain bool) {
-	t := traceRule(r)
 	if j.over {
 		if explain {
-			d.Trace.Rules = append(d.Trace.Rules, t)
+			d.Trace.Rules = append(d.Trace.Rules, traceRule(r))
 		}
 		return
 	}
-	before := *left
-	j.rule, j.left = r, before
-	traced := &t
-	if !explain {
-		traced = nil
+	var t *RuleTrace
+	if explain {
+		d.Trace.Rules = append(d.Trace.Rules, traceRule(r))
+		t = &d.Trace.Rules[len(d.Trace.Rules)-1]
 	}
-	outcome, code := j.judgeRule(r, j.root, traced)
+	before := *left
+	j.left = before
+	outcome, code := j.judgeRule(r, j.root, t)
 	*left = budget{max(j.left.values, 0), max(j.left.steps, 0)}
 	d.Steps += before.steps - left.steps
 	if outcome != NotApplied {
 		d.Applied++
 	}
-	t.Steps, t.Values = before.steps-left.steps, before.values-left.values
-	switch {
-	case outcome == Refuses:
-		if !explain {
-			// Once more, for the trace, with what it had.
-			over := j.over
-			j.left, j.over = before, false
-			j.judgeRule(r, j.root, &t)
-			j.over = over
-		}
-		d.add(r, code, &t)
-	case explain:
+	if t != nil {
+		t.Steps, t.Values = before.steps-left.steps, before.values-left.values
 		t.decide()
-		d.Trace.Rules = append(d.Trace.Rules, t)
+	}
+	if outcome == Refuses {
+		d.add(r, j.refusal(r, code))
 	}
 }
 
-// add adds a rule that refuses, with its trace.
-func (d *Decision) add(r *rule, code Code, t *RuleTrace) {
-	t.decide()
-	d.Trace.Rules = append(d.Trace.Rules, *t)
-	x := refusal(r, code, t)
+// add adds a rule that refuses.
+func (d *Decision) add(r *rule, x Refusal) {
 	if r.src.Watch {
 		d.Watched = append(d.Watched, x)
 		return

@@ -357,7 +357,11 @@ func TestTwoEngines(t *testing.T) {
 					over++
 				}
 			}
-			for name, d := range map[string]engine.Decision{"Explain": got, "Judge": e.Judge(c)} {
+			judged := e.Judge(c)
+			if first != nil && judged.Refusals[0] != got.Refusals[0] {
+				t.Fatalf("Judge: %+v; Explain: %+v\n%s\n%s %s", judged.Refusals[0], got.Refusals[0], texts, tool, b)
+			}
+			for name, d := range map[string]engine.Decision{"Explain": got, "Judge": judged} {
 				switch {
 				case first == nil && (d.Verdict != engine.Allowed || d.Rule != "" || d.Code != "" || len(d.Refusals) > 0):
 					t.Fatalf("%s: %+v, want it allowed\n%s\n%s %s", name, d, texts, tool, b)

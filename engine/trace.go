@@ -9,8 +9,7 @@ import (
 	"countersign/rules"
 )
 
-// Trace is how a decision came about, rule by rule: of Explain every rule that
-// names the tool, of Judge those that refuse or would. It holds places in the
+// Trace is how Explain came to a decision, rule by rule. It holds places in the
 // arguments, never a value of them; where names of members are what is judged,
 // it holds those, so it is for the author of the rules and not for the agent.
 type Trace struct {
@@ -57,9 +56,6 @@ type ConditionTrace struct {
 	// that decided always among them.
 	Selected int
 	Values   []*ValueTrace
-
-	check *rules.Check // of a test, its first
-	told  string       // of a test, its pointer as it stands in the rule
 }
 
 // ValueTrace is one selected value.
@@ -71,7 +67,6 @@ type ValueTrace struct {
 	Wrong   bool // not of a kind the checks apply to
 	Decided bool
 	Checks  []CheckTrace
-	told    string // Pointer as far as it may be told to the agent
 }
 
 // CheckTrace is one check on a value.
@@ -99,31 +94,6 @@ func traceRule(r *rule) RuleTrace {
 	}
 }
 
-// refusal is what is told of a rule that refuses, from its trace.
-func refusal(r *rule, code Code, t *RuleTrace) Refusal {
-	x := Refusal{File: t.File, Rule: t.Rule, Code: code, Say: r.src.Say}
-	if code == OverBudget {
-		return x
-	}
-	n := t.Condition
-	if n == nil {
-		n = t.When
-	}
-	test, v := n.first()
-	if test == nil {
-		return x
-	}
-	if v == nil { // nothing was selected
-		x.Test, x.Pointer, x.operand = test.check.Kind, test.told, r.file.operand(test.check.Pointer)
-		return x
-	}
-	x.Pointer, x.Found = v.told, v.Kind != "absent"
-	if c := v.first(); c != nil {
-		x.Test, x.why, x.operand = c.Test, c.Why, c.operand
-	}
-	return x
-}
-
 // traceOf begins the trace of a condition. wanted is the result with which the
 // rule passes.
 func traceOf(c *condition, wanted verdict.Result) *ConditionTrace {
@@ -138,7 +108,6 @@ func traceOf(c *condition, wanted verdict.Result) *ConditionTrace {
 	case formTest:
 		n.Form = string(c.test.kind)
 		n.Selection = selectionText(&c.test.src.Select)
-		n.check, n.told = c.test.checks[0].src, c.test.src.Select.Pointer.Text
 	}
 	return n
 }
@@ -236,11 +205,11 @@ func (n *ConditionTrace) value(t *test, root, v ijson.Value) *ValueTrace {
 	if n == nil {
 		return nil
 	}
-	full, told := place(root, v, t)
-	return &ValueTrace{Pointer: full, told: told, Kind: kindName(v.Kind()), Name: t.sel.names}
+	full, _ := place(root, v, t)
+	return &ValueTrace{Pointer: full, Kind: kindName(v.Kind()), Name: t.sel.names}
 }
 
-func (v *ValueTrace) check(j *judging, k *check, o outcome, why string) {
+func (v *ValueTrace) check(k *check, o outcome, why string) {
 	if v == nil {
 		return
 	}
@@ -248,7 +217,7 @@ func (v *ValueTrace) check(j *judging, k *check, o outcome, why string) {
 	if o != wrongKind {
 		c.Result = verdict.Result(o)
 	}
-	c.operand = j.rule.file.operand(k.src.Pointer)
+	c.operand = k.operandText()
 	v.Checks = append(v.Checks, c)
 }
 
@@ -279,17 +248,16 @@ func (n *ConditionTrace) keep(t *test, v *ValueTrace, o outcome) {
 }
 
 // present traces the one test that needs no value.
-func (n *ConditionTrace) present(j *judging, t *test, r verdict.Result, root ijson.Value, found []ijson.Value) {
+func (n *ConditionTrace) present(t *test, r verdict.Result, root ijson.Value, found []ijson.Value) {
 	if n == nil {
 		return
 	}
 	v := &ValueTrace{Pointer: t.src.Select.Pointer.Text, Kind: "absent", Result: r}
-	v.told = v.Pointer
 	if len(found) > 0 {
 		v.Kind = kindName(found[0].Kind())
 	}
 	k := &t.checks[0]
-	c := CheckTrace{Test: rules.Present, Result: r, operand: j.rule.file.operand(k.src.Pointer)}
+	c := CheckTrace{Test: rules.Present, Result: r, operand: k.operandText()}
 	c.Passing = passing(c.Test, c.operand, n.Wanted)
 	v.Checks = []CheckTrace{c}
 	n.Values = append(n.Values, v)
@@ -324,39 +292,6 @@ func (n *ConditionTrace) decide() {
 // restsOn: does a result of an all, any, some or every rest on a part with this
 // one? Where they all have the result of the whole, on all of them.
 func restsOn(n *ConditionTrace, part verdict.Result) bool { return part == n.Result }
-
-// first is the first test that the result rests on, and its first value that
-// does, if any.
-func (n *ConditionTrace) first() (*ConditionTrace, *ValueTrace) {
-	if n == nil || !n.Decided {
-		return nil, nil
-	}
-	for _, p := range n.Parts {
-		if t, v := p.first(); t != nil {
-			return t, v
-		}
-	}
-	if len(n.Parts) > 0 {
-		return nil, nil
-	}
-	for _, v := range n.Values {
-		if v.Decided {
-			return n, v
-		}
-	}
-	return n, nil
-}
-
-// check is the first of a value's checks that its result rests on.
-func (v *ValueTrace) first() *CheckTrace {
-	for i := range v.Checks {
-		c := &v.Checks[i]
-		if c.Result == v.Result || v.Wrong && c.Wrong {
-			return c
-		}
-	}
-	return nil
-}
 
 // place gives a value's pointer under root, whole and as far as it may be told:
 // names that the rule does not hold stand as *.

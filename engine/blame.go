@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"math"
+
+	"countersign/internal/ijson"
+	"countersign/internal/verdict"
+	"countersign/rules"
+)
+
+// refusal says what is told of a rule that refuses: which test and which value
+// decided, the first where there are several.
+func (j *judging) refusal(r *rule, code Code) Refusal {
+	x := Refusal{File: r.file.src.Name, Rule: r.src.ID, Code: code, Say: r.src.Say}
+	if code == OverBudget {
+		return x
+	}
+	kept, full := j.left, j.full
+	j.left, j.full = budget{maxSelected, math.MaxInt}, false
+	defer func() { j.left, j.full = kept, full }()
+
+	c := r.condition
+	if r.when != nil && code == CannotJudge && j.condition(r.when, j.root, nil) == verdict.CannotJudge {
+		c = r.when
+	}
+	t, result := j.deciding(c, j.condition(c, j.root, nil))
+	x.Test = t.checks[0].src.Kind
+	x.Pointer = t.src.Select.Pointer.Text
+	k := &t.checks[0]
+	if t.present {
+		x.Found = result == verdict.Holds == k.src.Present
+	} else if v, o, ok := j.decidingValue(t, result); ok {
+		x.Found = true
+		_, x.Pointer = place(j.root, v, t)
+		k, x.why = j.decidingCheck(t, v, o)
+		x.Test = k.src.Kind
+	}
+	x.check = k
+	return x
+}
+
+// deciding finds the first test that a condition's result rests on, and that
+// test's result.
+func (j *judging) deciding(c *condition, r verdict.Result) (*test, verdict.Result) {
+	for c.form != formTest {
+		next := c.parts[0]
+		rest := r
+		switch c.form {
+		case formNot:
+			rest = j.condition(next, j.root, nil)
+		default:
+			for _, p := range c.parts {
+				if j.condition(p, j.root, nil) == r {
+					next = p
+					break
+				}
+			}
+		}
+		c, r = next, rest
+	}
+	return c.test, r
+}
+
+// decidingValue finds the first value that a test's result rests on, if it
+// selected any.
+func (j *judging) decidingValue(t *test, r verdict.Result) (v ijson.Value, o outcome, ok bool) {
+	base := len(j.values)
+	j.values = j.pick(j.values, t.sel, j.root, maxSelected)
+	defer j.drop(base)
+	for _, v := range j.values[base:] {
+		o := j.value(t, j.root, v, nil)
+		is := verdict.Result(o)
+		if o == wrongKind {
+			is = verdict.CannotJudge
+			if t.sel.deep && t.kind == rules.Some {
+				is = verdict.Fails // passed over
+			}
+		}
+		if is == r {
+			return v, o, true
+		}
+	}
+	return ijson.Value{}, 0, false
+}
+
+// decidingCheck finds the first check that a value's outcome rests on.
+func (j *judging) decidingCheck(t *test, v ijson.Value, o outcome) (*check, string) {
+	s := subject{v: v, kind: kindOf(v.Kind())}
+	for i := range t.checks {
+		k := &t.checks[i]
+		is, why := j.judge(k, &s)
+		if is == wrongKind {
+			why = whyKind
+			if o == fails && t.sel.deep && t.kind == rules.Every {
+				is = fails
+			}
+		}
+		if is == o {
+			return k, why
+		}
+	}
+	return &t.checks[0], ""
+}
