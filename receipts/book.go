@@ -21,12 +21,14 @@ func (c *Checker) Result() Report {
 		Format:   BookFormat,
 		Size:     c.size,
 		Root:     c.tree.Root().String(),
-		Problems: slices.Clone(c.whole),
+		Problems: append([]Problem{}, c.whole...),
+		Notes:    []string{},
 		Entries:  make([]*Entry, len(c.entries)),
 	}
 	for i, e := range c.entries {
 		copied := *e
-		copied.Breaches = slices.Clone(e.Breaches) // later lines may add to them
+		copied.Problems = append([]Problem{}, e.Problems...)
+		copied.Breaches = append([]Problem{}, e.Breaches...) // later lines may add to them
 		r.Entries[i] = &copied
 	}
 	if c.o.ExpectedRoot != "" && c.o.ExpectedRoot != r.Root {
@@ -40,7 +42,7 @@ func (c *Checker) Result() Report {
 		ProblemFound:   found,
 		FullyChecked:   c.unchecked == 0 && len(c.notChecked) == 0,
 		IssuerCompared: len(c.o.IssuerKeys) > 0,
-		MethodsMissing: slices.Clone(c.o.WithoutMethods),
+		MethodsMissing: append([]Method{}, c.o.WithoutMethods...),
 		WithinSlips:    !found && c.uncompared == 0 && c.breached == 0 && len(c.notChecked) == 0,
 		FirstBreach:    c.firstBreach,
 		Counts:         c.counts,

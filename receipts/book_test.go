@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	. "countersign/receipts"
@@ -186,6 +187,39 @@ func TestBookBounds(t *testing.T) {
 				t.Errorf("intact: %v", r.Summary.Intact)
 			}
 		})
+	}
+}
+
+// TestBookEveryByte changes every byte of one book, one at a time: none is left
+// intact.
+func TestBookEveryByte(t *testing.T) {
+	w := newScene(t)
+	w.sign(w.plain())
+	w.countersigned(Stub{Details: []Detail{{"arguments", fingerprintOf("{}")}}})
+	book := bookOf(w.lines)
+	stride := 1
+	if testing.Short() {
+		stride = 101
+	}
+	o := w.options()
+	o.SummaryOnly, o.Workers = true, 1
+	var wg sync.WaitGroup
+	for half := range 2 {
+		wg.Go(func() {
+			altered := bytes.Clone(book)
+			for i := half * stride; i < len(book); i += 2 * stride {
+				altered[i] ^= 1
+				r, err := VerifyBook(bytes.NewReader(altered), o)
+				if err != nil || r.Summary.Intact || !r.Summary.ProblemFound {
+					t.Errorf("byte %d of %d changed: %+v", i, len(book), r.Summary)
+				}
+				altered[i] = book[i]
+			}
+		})
+	}
+	wg.Wait()
+	if r, err := VerifyBook(bytes.NewReader(book), o); err != nil || !r.Summary.Intact {
+		t.Errorf("the book itself: %v", r.Problems)
 	}
 }
 

@@ -227,7 +227,7 @@ func (c *Checker) close(p *parsed, e *Entry) {
 	if len(e.Problems) > 0 {
 		c.faulty++
 	} else {
-		c.note(e)
+		c.note(p, e)
 	}
 	if e.Verified != VerifiedAll || !settled(e.Countersignature) || !settled(e.Approval) || len(e.NotChecked) > 0 {
 		c.unchecked++
@@ -248,11 +248,18 @@ func (c *Checker) close(p *parsed, e *Entry) {
 
 func settled(s State) bool { return s == "" || s == StateAbsent || s == StateValid }
 
-// note keeps the latest time a sound entry states, for seals.
-func (c *Checker) note(e *Entry) {
+// note keeps the latest time a sound entry states, for seals: its own, and those
+// of what stands beside a stub.
+func (c *Checker) note(p *parsed, e *Entry) {
 	switch r := e.Content.(type) {
 	case *Stub:
 		c.latest = max(c.latest, r.When)
+		if p.countersignature != nil {
+			c.latest = max(c.latest, p.countersignature.content.(*Countersignature).When)
+		}
+		if p.approval != nil {
+			c.latest = max(c.latest, p.approval.content.(*Approval).When)
+		}
 	case *Cancellation:
 		c.latest = max(c.latest, r.When)
 	case *Acknowledgement:

@@ -86,3 +86,12 @@ func SealedBy(s *Signer, payload []byte, third int) []byte {
 
 // VerifyPasskey is step 10 alone.
 func VerifyPasskey(key Key, signed, sig []byte) error { return verifyPasskey(key, signed, sig) }
+
+// ReadSeeds reads a key file's text.
+func ReadSeeds(text []byte) (ed, ml [32]byte, err error) { return readSeeds(text) }
+
+// PasskeyRecord puts a passkey's record together from its raw parts.
+func PasskeyRecord(payload, auth, client, signature []byte) []byte {
+	h, _ := headerOf(KindSlip, methodPasskey)
+	return appendPasskeyRecord(nil, encodeBase64url([]byte(h)), encodeBase64url(payload), encodeBase64url(auth), encodeBase64url(client), encodeBase64url(signature))
+}

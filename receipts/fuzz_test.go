@@ -236,3 +236,86 @@ func FuzzTime(f *testing.F) {
 		}
 	})
 }
+
+// FuzzKeyFile: a key file that is read is the one text of its two seeds.
+func FuzzKeyFile(f *testing.F) {
+	good := `{"Ed25519":"` + fingerprintOf("a") + `","ML-DSA-87":"` + fingerprintOf("b") + `","type":"countersign.keys.v0"}` + "\n"
+	f.Add([]byte(good))
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		ed, ml, err := ReadSeeds(text)
+		if err != nil {
+			return
+		}
+		again := `{"Ed25519":"` + EncodeBase64url(ed[:]) + `","ML-DSA-87":"` + EncodeBase64url(ml[:]) + `","type":"countersign.keys.v0"}` + "\n"
+		if again != string(text) {
+			t.Errorf("another text of the same seeds is read")
+		}
+	})
+}
+
+// FuzzKeySet: a key set that is read is written again as the same bytes.
+func FuzzKeySet(f *testing.F) {
+	f.Add(newScene(f).agent.Keys().Append(nil))
+	f.Add([]byte("[]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if set, err := ReadKeySet(text); err == nil && !bytes.Equal(set.Append(nil), text) {
+			t.Errorf("read %q, wrote %q", text, set.Append(nil))
+		}
+	})
+}
+
+// FuzzPasskey: no answer of a passkey but its own is taken for a slip.
+func FuzzPasskey(f *testing.F) {
+	line := signedLine(f, "site-slip")
+	d, err := ijson.Parse(line, ijson.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	part := func(pointer string) []byte {
+		v, err := d.Root().Pointer(pointer)
+		if err != nil {
+			f.Fatal(err)
+		}
+		b, err := DecodeBase64url(v.Bytes(nil))
+		if err != nil {
+			f.Fatal(pointer, err)
+		}
+		return b
+	}
+	payload := part("/slip/payload")
+	auth, client := part("/slip/signatures/0/header/authenticatorData"), part("/slip/signatures/0/header/clientDataJSON")
+	signature := part("/slip/signatures/0/signature")
+	if !bytes.Contains(line, PasskeyRecord(payload, auth, client, signature)) {
+		f.Fatal("put together again, the record differs")
+	}
+	f.Add(auth, client, signature)
+	f.Fuzz(func(t *testing.T, a, c, s []byte) {
+		_, err := NewSlipCheck(nil).Check(PasskeyRecord(payload, a, c, s))
+		if own := bytes.Equal(a, auth) && bytes.Equal(c, client) && bytes.Equal(s, signature); (err == nil) != own {
+			t.Errorf("%q %q %x: %v", a, c, s, err)
+		}
+	})
+}
+
+// FuzzDenials: no file of denials makes the check fail, and none but a signed one
+// is sound.
+func FuzzDenials(f *testing.F) {
+	w := newScene(f)
+	d := Denial{ID: w.id(), Slip: fingerprintOf("s"), By: "settings", With: "guard", Code: "schema", When: w.now, Details: []Detail{{"arguments", fingerprintOf("{}")}}}
+	line := w.record(KindDenial, w.agent, d.Append(nil))
+	f.Add(line)
+	f.Add(append(append(bytes.Clone(line), '\n'), line...))
+	keys := func(string) (KeySet, bool) { return w.agent.Keys(), true }
+	f.Fuzz(func(t *testing.T, file []byte) {
+		list, err := VerifyDenials(bytes.NewReader(file), keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if len(e.Problems) == 0 && !bytes.Contains(file, line) {
+				t.Errorf("%.200q is sound", file)
+			}
+		}
+	})
+}

@@ -258,13 +258,14 @@ func TestSeal(t *testing.T) {
 		third  int // bytes of the third signature
 		want   []Code
 	}{
-		"root, size and chain":  {func(*Seal) {}, 29792, nil},
-		"other root":            {func(s *Seal) { s.Root = fingerprintOf("x") }, 29792, []Code{CodeSealMismatch}},
-		"other size":            {func(s *Seal) { s.Size++ }, 29792, []Code{CodeSealMismatch}},
-		"a previous":            {func(s *Seal) { s.Previous = fingerprintOf("x") }, 29792, []Code{CodeSealChainBroken}},
-		"dated before":          {func(s *Seal) { s.When -= ClockSlack + 1 }, 29792, []Code{CodeTimeWentBackwards}},
-		"dated a little before": {func(s *Seal) { s.When -= ClockSlack }, 29792, nil},
-		"a short third":         {func(*Seal) {}, 29791, []Code{CodeSignatureInvalid}},
+		"root, size and chain":      {func(*Seal) {}, 29792, nil},
+		"other root":                {func(s *Seal) { s.Root = fingerprintOf("x") }, 29792, []Code{CodeSealMismatch}},
+		"other size":                {func(s *Seal) { s.Size++ }, 29792, []Code{CodeSealMismatch}},
+		"a previous":                {func(s *Seal) { s.Previous = fingerprintOf("x") }, 29792, []Code{CodeSealChainBroken}},
+		"dated before":              {func(s *Seal) { s.When -= ClockSlack + 1 }, 29792, []Code{CodeTimeWentBackwards}},
+		"before a countersignature": {func(s *Seal) { s.When -= 1 }, 29792, nil},
+		"dated a little before":     {func(s *Seal) { s.When -= ClockSlack }, 29792, nil},
+		"a short third":             {func(*Seal) {}, 29791, []Code{CodeSignatureInvalid}},
 	} {
 		w := newScene(t)
 		signer := sceneSigner(t, new(counting))
