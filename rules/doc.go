@@ -7,7 +7,8 @@
 // known, every list and pattern says something, and what is compiled, is compiled
 // here and never while a call waits. A file is taken whole or not at all, and all
 // that is wrong with it is told in one run, each [Problem] with its line, its
-// JSON pointer and what was expected.
+// JSON pointer and what was expected. [Format] lays a file out in the one usual
+// way, and [Schema] tells editors what a file looks like.
 //
 // # The tree
 //
