@@ -102,11 +102,7 @@ func (r *Rules) looks(tool string, d *definition, pointers [][]string) (*looks, 
 		}
 	}
 	l := looked{of: d}
-	if d != nil && d.schema != nil {
-		l.looks, l.err = newLooks(d.schema.root, k)
-	} else {
-		l.looks, l.err = newLooks(nil, k)
-	}
+	l.looks, l.err = newLooks(rootOf(d), k)
 	if r != nil {
 		if r.names == nil {
 			r.names = map[string]looked{}

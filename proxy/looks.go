@@ -239,3 +239,11 @@ func (l *looks) look(v ijson.Value, s *state) string {
 	}
 	return ""
 }
+
+// rootOf is the compiled schema of a definition, nil without one.
+func rootOf(d *definition) *jsonschema.Schema {
+	if d == nil || d.schema == nil {
+		return nil
+	}
+	return d.schema.root
+}

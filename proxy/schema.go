@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,7 @@ func (s *schema) without(doc any, err error) {
 	var invalid *jsonschema.SchemaValidationError
 	var pattern *jsonschema.InvalidRegexError
 	switch {
+	case s.omitPatterns(doc):
 	case errors.As(err, &invalid):
 		var at *jsonschema.ValidationError
 		if errors.As(invalid.Err, &at) {
@@ -130,6 +132,22 @@ func (s *schema) without(doc any, err error) {
 			}
 		}
 	}
+}
+
+// omitPatterns leaves out the members of patternProperties whose names are no
+// patterns here, of which the compiler does not say which they are.
+func (s *schema) omitPatterns(doc any) bool {
+	before := len(s.omitted)
+	walkSchema(doc, nil, func(at []string, object map[string]any) {
+		members, _ := object["patternProperties"].(map[string]any)
+		for name := range members {
+			if _, err := regexp.Compile(name); err != nil {
+				delete(members, name)
+				s.omitted = append(s.omitted, pointer(append(slices.Clone(at), "patternProperties", name)))
+			}
+		}
+	})
+	return len(s.omitted) > before
 }
 
 // knownDrafts are the dialects the library has built in.
@@ -322,13 +340,11 @@ func (s *schema) check(arguments ijson.Value) *misfit {
 // call, and no more than one would read.
 const maxComplaints = 3
 
-// complaints are the innermost causes of an error, each with its place and the
+// complaints adds the innermost causes of an error to those told, of which the
+// first few in the order of their texts are kept, each with its place and the
 // keyword that failed. The values are not told, nor what would have been right
 // but for the members that are missing, which the server's own list names.
 func complaints(e *jsonschema.ValidationError, told []string) []string {
-	if len(told) == maxComplaints {
-		return told
-	}
 	if len(e.Causes) == 0 {
 		place := pointer(e.InstanceLocation)
 		if len(place) > 200 {
@@ -341,7 +357,11 @@ func complaints(e *jsonschema.ValidationError, told []string) []string {
 		if what == "" {
 			what = "not allowed"
 		}
-		return append(told, fmt.Sprintf("at %q: %s", place, what))
+		text := fmt.Sprintf("at %q: %s", place, what)
+		if i, found := slices.BinarySearch(told, text); !found && i < maxComplaints {
+			told = slices.Insert(told, i, text)
+		}
+		return told[:min(len(told), maxComplaints)]
 	}
 	for _, cause := range e.Causes {
 		told = complaints(cause, told)
