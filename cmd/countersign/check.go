@@ -1,6 +1,10 @@
 package main
 
 import (
+	"os"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"countersign/internal/settings"
@@ -39,8 +43,9 @@ func (p *program) check(config string) error {
 			Mode        string     `json:"mode"`
 			Settings    string     `json:"settings,omitempty"` // fingerprint
 			Rules       []software `json:"rules"`
-			Ledger      string     `json:"ledgerKey,omitempty"` // public
-			Slip        string     `json:"slip,omitempty"`      // fingerprint
+			Environment []string   `json:"environment,omitempty"` // the names the server is given
+			Ledger      string     `json:"ledgerKey,omitempty"`   // public
+			Slip        string     `json:"slip,omitempty"`        // fingerprint
 			ValidUntil  string     `json:"validUntil,omitempty"`
 			Development bool       `json:"development"`
 		}{OK: len(w.problems) == 0, Problems: tell(w.problems), Warnings: tell(w.warnings),
@@ -48,6 +53,7 @@ func (p *program) check(config string) error {
 		if w.rules != nil {
 			answer.Rules = softwareOf(w.rules)
 		}
+		answer.Environment, _ = w.environment()
 		if w.ledgerKey != nil {
 			answer.Ledger = w.ledgerKey.PublicText()
 		}
@@ -86,6 +92,31 @@ func (w *world) checkAll() error {
 	return w.readRecords()
 }
 
+// passedOn are the variables of the guard's own environment that a server gets.
+var passedOn = []string{"PATH", "HOME", "LANG", "TZ", "TMPDIR"}
+
+// environment gives the names of the variables that the server is given, and of
+// those passed on to it that are not set here.
+func (w *world) environment() (given, unset []string) {
+	if w.settings.Server == nil {
+		return nil, nil
+	}
+	for _, e := range w.settings.Server.Env {
+		given = append(given, e.Name)
+	}
+	for _, name := range passedOn {
+		if slices.Contains(given, name) {
+			continue
+		}
+		if _, ok := os.LookupEnv(name); ok {
+			given = append(given, name)
+		} else {
+			unset = append(unset, name)
+		}
+	}
+	return given, unset
+}
+
 func (p *program) tellCheck(w *world) {
 	for _, problem := range w.problems {
 		p.say("error: %s", problem)
@@ -105,6 +136,13 @@ func (p *program) tellCheck(w *world) {
 	}
 	if w.permission != nil {
 		p.say("slip: %s, in force from %s until %s", receipts.Fingerprint(w.permission.Append(nil)), w.permission.ValidFrom, w.permission.ValidUntil)
+	}
+	if given, unset := w.environment(); len(given) > 0 {
+		line := "server: its environment is " + strings.Join(given, " ")
+		if len(unset) > 0 {
+			line += "; not set here: " + strings.Join(unset, " ")
+		}
+		p.say("%s", line)
 	}
 	if w.ledgerKey != nil {
 		p.say("ledger: public key %s", w.ledgerKey.PublicText())

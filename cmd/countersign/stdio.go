@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"countersign/proxy"
 	"countersign/receipts"
 )
 
@@ -52,7 +54,13 @@ func (p *program) guardOver(ctx context.Context, w *world, log *slog.Logger) err
 		}
 		return err
 	}
-	served := g.serve(ctx, p.in, p.out)
+	in, out := p.in, p.out
+	if in == os.Stdin && out == os.Stdout {
+		var restore func()
+		in, out, restore = proxy.Standard()
+		defer restore()
+	}
+	served := g.serve(ctx, in, out)
 	if err := errors.Join(served, g.close()); err != nil {
 		return &failed{err}
 	}
