@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"countersign/engine"
@@ -147,13 +148,13 @@ var sizes = []int{10, 100, 1000, 10_000}
 
 func BenchmarkJudge(b *testing.B) {
 	for _, n := range sizes {
-		r := &reader{e: policyEngine(b, n)}
-		f := newFloor(n)
+		setup := sync.OnceValues(func() (*reader, *floor) { return &reader{e: policyEngine(b, n)}, newFloor(n) })
 		for _, large := range []bool{false, true} {
 			for _, deny := range []bool{false, true} {
 				raw := policyCall(n, large, deny)
 				name := fmt.Sprintf("rules=%d/%s/%s", n, map[bool]string{false: "small", true: "large"}[large], map[bool]string{false: "allow", true: "deny"}[deny])
 				b.Run(name+"/engine", func(b *testing.B) {
+					r, _ := setup()
 					b.ReportAllocs()
 					for b.Loop() {
 						if r.deny(raw) != deny {
@@ -162,6 +163,7 @@ func BenchmarkJudge(b *testing.B) {
 					}
 				})
 				b.Run(name+"/floor", func(b *testing.B) {
+					_, f := setup()
 					b.ReportAllocs()
 					for b.Loop() {
 						if f.deny(raw) != deny {
@@ -178,12 +180,13 @@ func BenchmarkJudge(b *testing.B) {
 // reports the least processor time a call of each and the ratio of the two.
 func BenchmarkRatio(b *testing.B) {
 	for _, n := range sizes {
-		r, f := &reader{e: policyEngine(b, n)}, newFloor(n)
+		setup := sync.OnceValues(func() (*reader, *floor) { return &reader{e: policyEngine(b, n)}, newFloor(n) })
 		for _, large := range []bool{false, true} {
 			for _, deny := range []bool{false, true} {
 				raw := policyCall(n, large, deny)
 				name := fmt.Sprintf("rules=%d/%s/%s", n, map[bool]string{false: "small", true: "large"}[large], map[bool]string{false: "allow", true: "deny"}[deny])
 				b.Run(name, func(b *testing.B) {
+					r, f := setup()
 					ratio(b, func() { r.deny(raw) }, func() { f.deny(raw) })
 				})
 			}

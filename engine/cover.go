@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"countersign/internal/verdict"
 	"countersign/rules"
@@ -37,23 +39,35 @@ type trigger struct {
 	when  outcomes
 }
 
-// cover is a rule's triggers, and a guess of what they cost a call: their asking,
-// and judging the rule where they fire.
+// cover is triggers, with guesses of what asking them costs and of how often one
+// fires.
 type cover struct {
 	triggers []trigger
-	cost     float64
+	ask      float64
+	fires    float64
 }
+
+// cost guesses what a cover costs a call: its asking, and judging the rule where
+// it fires.
+func (c cover) cost() float64 { return c.ask + c.fires*costJudge }
+
+// dear is the cover that any other is better than.
+var dear = cover{ask: math.Inf(1)}
 
 // Costs are guesses, in about nanoseconds; they choose between covers and decide
 // nothing else.
 const (
 	costJudge  = 150.0 // judging a rule whose trigger fired
 	costManual = 10.0  // asking something by itself
-	costText   = 1.0   // asking for one of many texts at once
+	costText   = 1.0   // asking for one of many texts or bounds at once
 )
 
 // never is the cover of what cannot be; it has no trigger that could fire.
 var never = cover{}
+
+// maxCovers is how many covers of one rule are asked, of which each must fire. The
+// bits of rule.fired end there.
+const maxCovers = 8
 
 // coverer works out covers. It keeps what it found of each condition, which is
 // asked for again and again by those around it.
@@ -71,34 +85,80 @@ type answered struct {
 	ok    bool
 }
 
-// coverOf gives the cover of a rule; ok is false where it has none and must be
-// judged always.
-func coverOf(r *rule) (cover, bool) {
+// coversOf gives the covers of a rule: it need be judged only where each of them
+// fires. Where there are none it must be judged always.
+func coversOf(r *rule) []cover {
 	v := &coverer{map[asked]answered{}}
 	bad := set(fails, absent, cannot)
 	if r.wanted() == verdict.Fails {
 		bad = set(holds, cannot)
 	}
-	c, ok := v.cover(r.condition, bad)
+	var all []cover
+	add := func(c cover, ok bool) {
+		if ok {
+			all = append(all, c)
+		}
+	}
 	if r.when == nil {
-		return c, ok
+		v.each(r.condition, bad, add)
+	} else {
+		// It refuses only where its when holds or cannot be judged; and either the
+		// when cannot be judged or the condition is bad.
+		v.each(r.when, set(holds, cannot), add)
+		unjudged, may := v.cover(r.when, set(cannot))
+		v.each(r.condition, bad, func(c cover, ok bool) { add(unjudged.or(c), ok && may) })
 	}
-	// It refuses only where its when holds or cannot be judged. Either that is
-	// asked, or whether the when cannot be judged and whether the condition is bad.
-	applies, asks := v.cover(r.when, set(holds, cannot))
-	unjudged, may := v.cover(r.when, set(cannot))
-	if ok = ok && may; ok {
-		c = c.and(unjudged)
+	slices.SortStableFunc(all, func(a, b cover) int { return cmp.Compare(a.cost(), b.cost()) })
+	var chosen []cover
+	fires := 1.0
+	for i, c := range all {
+		// The first is the best alone. Another is worth its asking where it keeps
+		// the rule from being judged often enough.
+		if i > 0 && (len(chosen) == maxCovers || fires*(1-c.fires)*costJudge <= c.ask) {
+			continue
+		}
+		chosen = append(chosen, c)
+		fires *= c.fires
 	}
-	if asks && (!ok || applies.cost < c.cost) {
-		return applies, true
-	}
-	return c, ok
+	return chosen
 }
 
-// and joins two covers: one trigger of either fires.
-func (c cover) and(d cover) cover {
-	return cover{append(c.triggers[:len(c.triggers):len(c.triggers)], d.triggers...), c.cost + d.cost}
+// each gives the covers that must all fire where the condition is bad: of an all
+// or an any that is bad only where no part settles it, one for each part.
+func (v *coverer) each(c *condition, bad outcomes, add func(cover, bool)) {
+	switch {
+	case c.form == formNot:
+		v.each(c.parts[0], inverted(bad), add)
+	case c.form == formAll && !bad.has(fails):
+		for _, p := range c.parts {
+			v.each(p, upTo(bad, holds), add)
+		}
+	case c.form == formAny && !bad.has(holds):
+		for _, p := range c.parts {
+			v.each(p, upTo(bad, fails), add)
+		}
+	default:
+		add(v.cover(c, bad))
+	}
+}
+
+// inverted gives the results of a condition for which not of it has one of bad.
+func inverted(bad outcomes) (inner outcomes) {
+	if bad.has(holds) {
+		inner |= set(fails)
+	}
+	if bad.has(fails) {
+		inner |= set(holds)
+	}
+	if bad.has(cannot) {
+		inner |= set(cannot, absent)
+	}
+	return inner
+}
+
+// or joins two covers: a trigger of one or the other fires.
+func (c cover) or(d cover) cover {
+	return cover{append(c.triggers[:len(c.triggers):len(c.triggers)], d.triggers...), c.ask + d.ask, min(1, c.fires+d.fires)}
 }
 
 // cover gives triggers of which one fires wherever the condition has one of the
@@ -121,17 +181,7 @@ func (v *coverer) find(c *condition, bad outcomes) (cover, bool) {
 	case formTest:
 		return c.test.cover(bad)
 	case formNot:
-		var inner outcomes
-		if bad.has(holds) {
-			inner |= set(fails)
-		}
-		if bad.has(fails) {
-			inner |= set(holds)
-		}
-		if bad.has(cannot) {
-			inner |= set(cannot, absent)
-		}
-		return v.cover(c.parts[0], inner)
+		return v.cover(c.parts[0], inverted(bad))
 	case formAll:
 		return coverParts(len(c.parts), func(i int, bad outcomes) (cover, bool) { return v.cover(c.parts[i], bad) }, bad, fails, holds)
 	}
@@ -142,27 +192,31 @@ func (v *coverer) find(c *condition, bad outcomes) (cover, bool) {
 // the checks on a value), the stronger first.
 var ranks = [...]outcome{cannot, wrongKind, absent}
 
-// coverParts gives the cover of parts taken together: settled decides where any
-// part has it, otherwise is the result only where all parts have it, and each of
-// ranks needs a part of it and none of what is stronger.
-func coverParts(n int, part func(i int, bad outcomes) (cover, bool), bad outcomes, settled, otherwise outcome) (cover, bool) {
-	// Every part has a result that is weaker than or the same as the whole's, so
-	// where the whole is bad, any one part may be asked for all of those.
+// upTo gives what every part has of an all or an any (or of the checks on a value)
+// that has one of the bad results, which do not hold what settles it: something
+// weaker than the whole, or the same.
+func upTo(bad outcomes, otherwise outcome) (parts outcomes) {
 	weaker := set(otherwise)
-	one := outcomes(0)
 	if bad.has(otherwise) {
-		one = weaker
+		parts = weaker
 	}
 	for i := len(ranks) - 1; i >= 0; i-- {
 		weaker |= set(ranks[i])
 		if bad.has(ranks[i]) {
-			one = weaker
+			parts = weaker
 		}
 	}
-	best, ok := cover{cost: math.Inf(1)}, false
+	return parts
+}
+
+// coverParts gives the cover of parts taken together: settled decides where any
+// part has it, otherwise is the result only where all parts have it, and each of
+// ranks needs a part of it and none of what is stronger.
+func coverParts(n int, part func(i int, bad outcomes) (cover, bool), bad outcomes, settled, otherwise outcome) (cover, bool) {
+	best, ok := dear, false
 	if !bad.has(settled) {
 		for i := range n {
-			if c, can := part(i, one); can && c.cost < best.cost {
+			if c, can := part(i, upTo(bad, otherwise)); can && c.cost() < best.cost() {
 				best, ok = c, true
 			}
 		}
@@ -174,19 +228,19 @@ func coverParts(n int, part func(i int, bad outcomes) (cover, bool), bad outcome
 	for i := 0; i < n && can; i++ {
 		var c cover
 		if c, can = part(i, some); can {
-			all = all.and(c)
+			all = all.or(c)
 		}
 	}
 	if can && bad.has(otherwise) {
-		least, found := cover{cost: math.Inf(1)}, false
+		least, found := dear, false
 		for i := range n {
-			if c, can := part(i, set(otherwise)); can && c.cost < least.cost {
+			if c, can := part(i, set(otherwise)); can && c.cost() < least.cost() {
 				least, found = c, true
 			}
 		}
-		all, can = all.and(least), found
+		all, can = all.or(least), found
 	}
-	if can && all.cost < best.cost {
+	if can && all.cost() < best.cost() {
 		best, ok = all, true
 	}
 	return best, ok
@@ -201,10 +255,10 @@ func (t *test) cover(bad outcomes) (cover, bool) {
 		}
 		c := never
 		if bad.has(there) {
-			c = c.and(cover{[]trigger{{sel: t.sel, kinds: kindAll}}, 0.3 * costJudge})
+			c = c.or(cover{[]trigger{{sel: t.sel, kinds: kindAll}}, 0, 0.3})
 		}
 		if bad.has(not) {
-			c = c.and(cover{[]trigger{{sel: t.sel, empty: true}}, 0.5 * costJudge})
+			c = c.or(cover{[]trigger{{sel: t.sel, empty: true}}, 0, 0.5})
 		}
 		return c, true
 	}
@@ -227,7 +281,7 @@ func (t *test) cover(bad outcomes) (cover, bool) {
 	}
 	c, ok := coverParts(len(t.checks), func(i int, bad outcomes) (cover, bool) { return t.checks[i].cover(t, bad), true }, values, fails, holds)
 	if ok && empty {
-		c = c.and(cover{[]trigger{{sel: t.sel, empty: true}}, 0.3 * costJudge})
+		c = c.or(cover{[]trigger{{sel: t.sel, empty: true}}, 0, 0.3})
 	}
 	return c, ok
 }
@@ -240,11 +294,11 @@ func (k *check) cover(t *test, bad outcomes) cover {
 	}
 	if bad.has(wrongKind) {
 		if other := kindAll &^ k.applies; other != 0 {
-			c = c.and(cover{[]trigger{{sel: t.sel, kinds: other}}, 0.05 * costJudge})
+			c = c.or(cover{[]trigger{{sel: t.sel, kinds: other}}, 0, 0.05})
 		}
 	}
 	if when := bad &^ set(wrongKind, absent); when != 0 {
-		c = c.and(cover{[]trigger{{sel: t.sel, check: k, when: when}}, k.asking(when) + k.firing(when)*costJudge})
+		c = c.or(cover{[]trigger{{sel: t.sel, check: k, when: when}}, k.asking(when), k.firing(when)})
 	}
 	return c
 }
@@ -252,7 +306,7 @@ func (k *check) cover(t *test, bad outcomes) cover {
 // asking guesses what one answer costs.
 func (k *check) asking(when outcomes) float64 {
 	switch k.src.Kind {
-	case rules.Is, rules.OneOf, rules.Contains, rules.StartsWith, rules.EndsWith:
+	case rules.Is, rules.OneOf, rules.Contains, rules.StartsWith, rules.EndsWith, rules.Above, rules.AtLeast, rules.Below, rules.AtMost:
 		if when == set(holds) {
 			return costText
 		}
@@ -268,7 +322,9 @@ func (k *check) asking(when outcomes) float64 {
 func (k *check) firing(when outcomes) float64 {
 	often := 0.5
 	switch k.src.Kind {
-	case rules.Is, rules.OneOf:
+	case rules.Is:
+		often = 0.2 // often what chooses the calls a rule is about
+	case rules.OneOf:
 		often = 0.05
 		if k.applies&^(kindBool|kindNull) == 0 {
 			often = 0.5

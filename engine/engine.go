@@ -46,6 +46,7 @@ type rule struct {
 	file      *file
 	src       *rules.Rule
 	order     int        // in the set
+	whole     uint8      // a bit for each of its covers
 	when      *condition // nil: it applies to every call of its tools
 	condition *condition
 }
@@ -111,7 +112,8 @@ type judging struct {
 	placed     []int         // the anchors that have a value
 	engine     *Engine
 	lefts      []budget // of each file
-	fired      []bool   // by a rule's order: it is a candidate
+	fired      []uint8  // by a rule's order: its covers that fired
+	touched    []int    // orders of rules of which one did
 	candidates []*rule  // to be judged
 	hits       []int32  // words found
 	seenStates []uint64 // scratch of automata
@@ -139,7 +141,7 @@ func (e *Engine) begin() *judging {
 	j = &judging{
 		engine: e,
 		places: make([]ijson.Value, e.anchors.count),
-		fired:  make([]bool, e.count),
+		fired:  make([]uint8, e.count),
 		lefts:  make([]budget, len(e.files)),
 	}
 	j.reset()
@@ -165,13 +167,13 @@ func (j *judging) reset() {
 	for _, i := range j.placed {
 		j.places[i] = ijson.Value{}
 	}
-	for _, r := range j.candidates {
-		j.fired[r.order] = false
+	for _, i := range j.touched {
+		j.fired[i] = 0
 	}
 	for i, f := range j.engine.files {
 		j.lefts[i] = budget{f.src.Limits.Values, f.src.Limits.Steps}
 	}
-	j.placed, j.candidates = j.placed[:0], j.candidates[:0]
+	j.placed, j.touched, j.candidates = j.placed[:0], j.touched[:0], j.candidates[:0]
 	j.root, j.over = ijson.Value{}, false
 }
 
@@ -216,7 +218,7 @@ func (e *Engine) decide(c *Call, explain bool) Decision {
 // triggers fire.
 func (j *judging) quick(p *plan, d *Decision) {
 	for _, g := range p.groups {
-		j.fire(g.always)
+		j.candidates = append(j.candidates, g.always...)
 		for _, program := range g.programs {
 			j.run(program)
 		}

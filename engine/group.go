@@ -39,8 +39,8 @@ type wildCost struct {
 // program is all that triggers ask about one selection.
 type program struct {
 	sel   *selection
-	empty []*rule            // fire where nothing is selected
-	wrong [kindCount][]*rule // fire by a value of the kind
+	empty []firing            // where nothing is selected
+	wrong [kindCount][]firing // by a value of the kind
 	ask   [kindCount][]*question
 	plain *texts // of strings as they are
 	fold  *texts // of strings as they are folded
@@ -49,11 +49,17 @@ type program struct {
 	highs []bound // numbers up to these, descending
 }
 
+// firing is a trigger that fires: one of a rule's covers does.
+type firing struct {
+	rule *rule
+	bit  uint8
+}
+
 // question is one check asked by itself.
 type question struct {
 	check *check
 	when  outcomes
-	rule  *rule
+	fires firing
 }
 
 // patternQuestions are patterns that need the same literals.
@@ -64,30 +70,30 @@ type patternQuestions struct {
 
 type patternQuestion struct {
 	pattern *pattern
-	rule    *rule
+	fires   firing
 }
 
 // bound fires by numbers beyond it, or also by itself.
 type bound struct {
 	number float64
 	itself bool
-	rule   *rule
+	fires  firing
 }
 
 // texts are questions about a string that are asked for many texts at once. The
 // words of an automaton are numbered as the lists of rules are.
 type texts struct {
-	is                []textRules
-	in, begin, end    []textRules
-	isMap             map[string][]*rule
+	is                []textFirings
+	in, begin, end    []textFirings
+	isMap             map[string][]firing
 	inAll             *words
 	beginAll, backAll *words
 }
 
-// textRules is one text and the rules it fires.
-type textRules struct {
+// textFirings is one text and what it fires.
+type textFirings struct {
 	text  string
-	rules []*rule
+	fires []firing
 }
 
 const kindCount = 6
@@ -152,19 +158,22 @@ func (g *group) compile() {
 	costs := map[*file]*groupCost{}
 	for _, r := range g.rules {
 		g.cost(costs, r)
-		c, ok := coverOf(r)
-		if !ok {
+		covers := coversOf(r)
+		if len(covers) == 0 {
 			g.always = append(g.always, r)
-			continue
 		}
-		for _, t := range c.triggers {
-			p := programs[t.sel]
-			if p == nil {
-				p = &program{sel: t.sel}
-				programs[t.sel] = p
-				g.programs = append(g.programs, p)
+		for i, c := range covers {
+			f := firing{r, 1 << i}
+			r.whole |= f.bit
+			for _, t := range c.triggers {
+				p := programs[t.sel]
+				if p == nil {
+					p = &program{sel: t.sel}
+					programs[t.sel] = p
+					g.programs = append(g.programs, p)
+				}
+				p.add(t, f)
 			}
-			p.add(t, r)
 		}
 	}
 	for _, p := range g.programs {
@@ -216,31 +225,31 @@ func (c *condition) walk(f func(*test)) {
 }
 
 // add takes a trigger of a rule in.
-func (p *program) add(t trigger, r *rule) {
+func (p *program) add(t trigger, f firing) {
 	switch {
 	case t.empty:
-		p.empty = appendRule(p.empty, r)
+		p.empty = appendFiring(p.empty, f)
 	case t.check == nil:
 		for i, k := range everyKind {
 			if t.kinds&k != 0 {
-				p.wrong[i] = appendRule(p.wrong[i], r)
+				p.wrong[i] = appendFiring(p.wrong[i], f)
 			}
 		}
 	default:
 		for i, k := range everyKind {
-			if t.check.applies&k != 0 && !p.together(t, k, r) {
-				p.ask[i] = append(p.ask[i], &question{t.check, t.when, r})
+			if t.check.applies&k != 0 && !p.together(t, k, f) {
+				p.ask[i] = append(p.ask[i], &question{t.check, t.when, f})
 			}
 		}
 	}
 }
 
-// appendRule keeps one of each; a rule's triggers come one after the other.
-func appendRule(list []*rule, r *rule) []*rule {
-	if n := len(list); n > 0 && list[n-1] == r {
+// appendFiring keeps one of each; those of a cover come one after the other.
+func appendFiring(list []firing, f firing) []firing {
+	if n := len(list); n > 0 && list[n-1] == f {
 		return list
 	}
-	return append(list, r)
+	return append(list, f)
 }
 
 // maxShared is how many texts a test may have to be asked together with others:
@@ -248,7 +257,7 @@ func appendRule(list []*rule, r *rule) []*rule {
 const maxShared = 64
 
 // together takes a question in that is asked together with others of its kind.
-func (p *program) together(t trigger, k kinds, r *rule) bool {
+func (p *program) together(t trigger, k kinds, fires firing) bool {
 	c := t.check
 	if t.when&^set(cannot) != set(holds) {
 		return false
@@ -259,7 +268,7 @@ func (p *program) together(t trigger, k kinds, r *rule) bool {
 			return false
 		}
 		for text := range c.values.texts {
-			addText(&p.form(c.fold).is, text, r)
+			addText(&p.form(c.fold).is, text, fires)
 		}
 	case rules.Contains, rules.StartsWith, rules.EndsWith:
 		if len(c.texts.texts) > maxShared {
@@ -269,15 +278,15 @@ func (p *program) together(t trigger, k kinds, r *rule) bool {
 		for _, text := range c.texts.texts {
 			switch c.src.Kind {
 			case rules.Contains:
-				addText(&f.in, text, r)
+				addText(&f.in, text, fires)
 			case rules.StartsWith:
-				addText(&f.begin, text, r)
+				addText(&f.begin, text, fires)
 			default:
-				addText(&f.end, text, r)
+				addText(&f.end, text, fires)
 			}
 		}
 	case rules.Matches, rules.Finds:
-		q := patternQuestion{c.pattern, r}
+		q := patternQuestion{c.pattern, fires}
 		for i := range p.finds {
 			if slices.Equal(p.finds[i].needed, c.pattern.needed) {
 				p.finds[i].ask = append(p.finds[i].ask, q)
@@ -286,9 +295,9 @@ func (p *program) together(t trigger, k kinds, r *rule) bool {
 		}
 		p.finds = append(p.finds, patternQuestions{c.pattern.needed, []patternQuestion{q}})
 	case rules.Above, rules.AtLeast:
-		p.lows = append(p.lows, bound{c.src.Number, c.src.Kind == rules.AtLeast, r})
+		p.lows = append(p.lows, bound{c.src.Number, c.src.Kind == rules.AtLeast, fires})
 	case rules.Below, rules.AtMost:
-		p.highs = append(p.highs, bound{c.src.Number, c.src.Kind == rules.AtMost, r})
+		p.highs = append(p.highs, bound{c.src.Number, c.src.Kind == rules.AtMost, fires})
 	default:
 		return false
 	}
@@ -306,8 +315,8 @@ func (p *program) form(fold bool) *texts {
 	return *at
 }
 
-func addText(list *[]textRules, text string, r *rule) {
-	*list = append(*list, textRules{text, []*rule{r}})
+func addText(list *[]textFirings, text string, f firing) {
+	*list = append(*list, textFirings{text, []firing{f}})
 }
 
 // finish sorts what is asked together and makes the automata.
@@ -318,13 +327,13 @@ func (p *program) finish() {
 		if t == nil {
 			continue
 		}
-		for _, l := range []*[]textRules{&t.is, &t.in, &t.begin, &t.end} {
+		for _, l := range []*[]textFirings{&t.is, &t.in, &t.begin, &t.end} {
 			*l = merged(*l)
 		}
 		if len(t.is) > fewTexts {
-			t.isMap = make(map[string][]*rule, len(t.is))
+			t.isMap = make(map[string][]firing, len(t.is))
 			for _, x := range t.is {
-				t.isMap[x.text] = x.rules
+				t.isMap[x.text] = x.fires
 			}
 		}
 		if len(t.in) > fewTexts {
@@ -340,12 +349,12 @@ func (p *program) finish() {
 }
 
 // merged sorts texts and makes one entry of each.
-func merged(list []textRules) []textRules {
-	slices.SortStableFunc(list, func(a, b textRules) int { return cmp.Compare(a.text, b.text) })
+func merged(list []textFirings) []textFirings {
+	slices.SortStableFunc(list, func(a, b textFirings) int { return cmp.Compare(a.text, b.text) })
 	out := list[:0]
 	for _, t := range list {
 		if n := len(out); n > 0 && out[n-1].text == t.text {
-			out[n-1].rules = appendRule(out[n-1].rules, t.rules[0])
+			out[n-1].fires = appendFiring(out[n-1].fires, t.fires[0])
 			continue
 		}
 		out = append(out, t)
@@ -353,7 +362,7 @@ func merged(list []textRules) []textRules {
 	return out
 }
 
-func textsOf(list []textRules) []string {
+func textsOf(list []textFirings) []string {
 	out := make([]string, len(list))
 	for i, t := range list {
 		out[i] = t.text
@@ -361,17 +370,25 @@ func textsOf(list []textRules) []string {
 	return out
 }
 
-// fire marks rules as to be judged.
-func (j *judging) fire(list []*rule) {
-	for _, r := range list {
-		j.fireOne(r)
+// fire notes what fires; a rule of which every cover did is to be judged.
+func (j *judging) fire(list []firing) {
+	for _, f := range list {
+		j.fireOne(f)
 	}
 }
 
-func (j *judging) fireOne(r *rule) {
-	if !j.fired[r.order] {
-		j.fired[r.order] = true
-		j.candidates = append(j.candidates, r)
+func (j *judging) fireOne(f firing) {
+	fired := j.fired[f.rule.order]
+	if fired&f.bit != 0 {
+		return
+	}
+	if fired == 0 {
+		j.touched = append(j.touched, f.rule.order)
+	}
+	fired |= f.bit
+	j.fired[f.rule.order] = fired
+	if fired == f.rule.whole {
+		j.candidates = append(j.candidates, f.rule)
 	}
 }
 
@@ -408,7 +425,7 @@ func (j *judging) ask(p *program, v ijson.Value) {
 	j.fire(p.wrong[i])
 	for _, q := range p.ask[i] {
 		if o, _ := j.judge(q.check, &s); q.when.has(o) {
-			j.fireOne(q.rule)
+			j.fireOne(q.fires)
 		}
 	}
 	switch s.kind {
@@ -425,8 +442,8 @@ func (j *judging) ask(p *program, v ijson.Value) {
 				continue
 			}
 			for _, q := range f.ask {
-				if !j.fired[q.rule.order] && q.pattern.re.Match(j.text(&s)) {
-					j.fireOne(q.rule)
+				if j.fired[q.fires.rule.order]&q.fires.bit == 0 && q.pattern.re.Match(j.text(&s)) {
+					j.fireOne(q.fires)
 				}
 			}
 		}
@@ -440,7 +457,7 @@ func (j *judging) ask(p *program, v ijson.Value) {
 				break
 			}
 			if f > b.number || b.itself {
-				j.fireOne(b.rule)
+				j.fireOne(b.fires)
 			}
 		}
 		for _, b := range p.highs {
@@ -448,7 +465,7 @@ func (j *judging) ask(p *program, v ijson.Value) {
 				break
 			}
 			if f < b.number || b.itself {
-				j.fireOne(b.rule)
+				j.fireOne(b.fires)
 			}
 		}
 	}
@@ -461,7 +478,7 @@ func (j *judging) askTexts(t *texts, text []byte) {
 	default:
 		for k := range t.is {
 			if t.is[k].text == string(text) {
-				j.fire(t.is[k].rules)
+				j.fire(t.is[k].fires)
 			}
 		}
 	}
@@ -469,12 +486,12 @@ func (j *judging) askTexts(t *texts, text []byte) {
 	case t.inAll != nil:
 		j.hits = t.inAll.all(text, j.hits[:0], &j.seenStates)
 		for _, k := range j.hits {
-			j.fire(t.in[k].rules)
+			j.fire(t.in[k].fires)
 		}
 	default:
 		for k := range t.in {
 			if strings.Contains(view(text), t.in[k].text) {
-				j.fire(t.in[k].rules)
+				j.fire(t.in[k].fires)
 			}
 		}
 	}
@@ -483,18 +500,18 @@ func (j *judging) askTexts(t *texts, text []byte) {
 }
 
 // askEnds asks what a text begins with, or ends with.
-func (j *judging) askEnds(all *words, list []textRules, text []byte, backwards bool) {
+func (j *judging) askEnds(all *words, list []textFirings, text []byte, backwards bool) {
 	if all != nil {
 		j.hits = all.beginning(text, j.hits[:0], backwards)
 		for _, k := range j.hits {
-			j.fire(list[k].rules)
+			j.fire(list[k].fires)
 		}
 		return
 	}
 	for k := range list {
 		if w := list[k].text; len(text) >= len(w) &&
 			(!backwards && string(text[:len(w)]) == w || backwards && string(text[len(text)-len(w):]) == w) {
-			j.fire(list[k].rules)
+			j.fire(list[k].fires)
 		}
 	}
 }
