@@ -68,6 +68,11 @@ type Call struct {
 	Client                  *Client
 	Annotations             ijson.Value // absent: not given
 	Amount                  *Amount
+
+	text           []byte    // as it stands in the test file
+	now            time.Time // of a recorded call; zero: the case's
+	inputResponses []byte    // of a recorded call
+	from           string    // of a recorded call: file and line
 }
 
 // Client is what a client says of itself.
@@ -88,12 +93,13 @@ type Calls struct {
 // Expect is what a case expects. Exactly one of Allowed, Refused, Watched and
 // Unreadable is set.
 type Expect struct {
-	Allowed    bool
-	Refused    []string // ids, each of which refuses
-	Code       string   // of each; "" stands for condition
-	Only       bool     // no other rule refuses
-	Watched    string
-	Unreadable bool
+	Allowed     bool
+	Refused     []string // ids, each of which refuses
+	refusedList bool     // they stood in a list
+	Code        string   // of each; "" stands for condition
+	Only        bool     // no other rule refuses
+	Watched     string
+	Unreadable  bool
 }
 
 // codes are those a refusal can have.
@@ -248,7 +254,7 @@ func (r *reader) calls(p problem.Place) *Calls {
 }
 
 func (r *reader) call(p problem.Place) *Call {
-	c := &Call{}
+	c := &Call{text: p.Value.Raw()}
 	known := []string{"tool", "arguments", "raw", "rawBase64", "message", "action", "amount", "agent", "client", "upstream", "annotations"}
 	if !r.Object(p, "a call", known) {
 		return c
@@ -366,6 +372,7 @@ func (r *reader) expect(p problem.Place) Expect {
 		}
 		e.Unreadable = true
 	case refused.Value.Kind() == ijson.Array:
+		e.refusedList = true
 		if r.List(refused, "ids of rules", maxExpect) {
 			i := 0
 			for v := range refused.Value.Elements() {

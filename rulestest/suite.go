@@ -1,0 +1,329 @@
+package rulestest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"countersign/engine"
+	"countersign/internal/ijson"
+	"countersign/internal/problem"
+	"countersign/rules"
+)
+
+// Suffix ends the name of a test file.
+const Suffix = ".test.json"
+
+// maxFound bounds how many test files a folder may hold, so that naming the wrong
+// folder ends.
+const maxFound = 10_000
+
+// Options say what running tests needs from outside. The zero value is ready.
+type Options struct {
+	Engine engine.Options
+	// ReadMessage reads a whole message as the guard reads it from an agent. Nil:
+	// as one strict JSON object, of which method and params alone are looked at.
+	ReadMessage func(line []byte) (Message, error)
+	// LookAlike gives, for a set of rules and what is known of the server (nil:
+	// nothing), the check of member names of section 7: the known name that a
+	// member of a tool's arguments only looks like, "" where there is none. Nil:
+	// names are not checked.
+	LookAlike func(*rules.Set, *Server) func(tool string, arguments ijson.Value) string
+}
+
+// Message is a message as it was read.
+type Message struct {
+	Method         string
+	Tool           string // of a tools/call
+	Arguments      ijson.Value
+	InputResponses ijson.Value
+}
+
+// ErrNothing says that there is no test file where one was looked for.
+var ErrNothing = errors.New("no test file was found")
+
+// Suite is one set of rules and the test files that name it.
+type Suite struct {
+	Paths  []string // of the rules files, joined with the folder of the tests
+	Set    *rules.Set
+	Tests  []*File
+	Server *Server // what is known of the server; nil: nothing
+
+	options   Options
+	engine    *engine.Engine
+	bytes     int // limits of arguments
+	depth     int
+	alike     func(string, ijson.Value) string
+	order     map[string]int // rule ids to places in rules
+	rules     []*rules.Rule  // of all files, in order
+	ruleFiles []*rules.File  // the file of each of rules
+}
+
+// Find gives the test files that paths name, sorted, each once: a test file
+// itself, the one beside a rules file, or all of a folder at any depth. An error
+// is ErrNothing where a path names none.
+func Find(paths []string) ([]string, error) {
+	var found []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("looking for tests: %w", err)
+		}
+		before := len(found)
+		switch {
+		case info.IsDir():
+			if found, err = findIn(path, found); err != nil {
+				return nil, err
+			}
+		case strings.HasSuffix(path, Suffix):
+			found = append(found, path)
+		default:
+			beside := strings.TrimSuffix(path, ".json") + Suffix
+			if _, err := os.Stat(beside); err == nil {
+				found = append(found, beside)
+			}
+		}
+		if len(found) == before {
+			return nil, fmt.Errorf("%s: %w: expected a file or a folder with files whose names end in %s", path, ErrNothing, Suffix)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w: no path was given", ErrNothing)
+	}
+	for i := range found {
+		found[i] = filepath.Clean(found[i])
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+func findIn(dir string, found []string) ([]string, error) {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() || !strings.HasSuffix(d.Name(), Suffix):
+			return nil
+		case len(found) == maxFound:
+			return fmt.Errorf("%s holds more than %d test files, name a smaller folder", dir, maxFound)
+		}
+		found = append(found, path)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("looking for tests: %w", err)
+	}
+	return found, nil
+}
+
+// Load reads the test files that paths name (see [Find]) and the rules they are
+// of. Test files of the same rules make one Suite; suites are in the order of
+// their first test file. With any problem there are no suites.
+func Load(paths []string, o Options) ([]*Suite, problem.List, error) {
+	found, err := Find(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	var suites []*Suite
+	var problems problem.List
+	bySet := map[string]*Suite{}
+	for _, path := range found {
+		src, err := readFile(path, MaxBytes)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading a test file: %w", err)
+		}
+		f, faults := Read(path, src)
+		if f == nil {
+			problems = append(problems, faults...)
+			continue
+		}
+		key := strings.Join(f.rulesPaths(), "\x00")
+		s := bySet[key]
+		if s == nil {
+			s, faults, err = newSuite(f, o)
+			if err != nil {
+				return nil, nil, err
+			}
+			problems = append(problems, faults...)
+			bySet[key] = s
+			suites = append(suites, s)
+		}
+		if err := s.add(f); err != nil {
+			return nil, nil, err
+		}
+		problems = append(problems, s.ids(f)...)
+	}
+	if len(problems) > 0 {
+		return nil, problems, nil
+	}
+	for _, s := range suites {
+		if err := s.compile(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return suites, nil, nil
+}
+
+// rulesPaths are the paths of the rules as they are found on the disk.
+func (f *File) rulesPaths() []string {
+	paths := make([]string, len(f.Rules))
+	for i, p := range f.Rules {
+		paths[i] = f.beside(p)
+	}
+	return paths
+}
+
+// beside is a path of the file, from its folder.
+func (f *File) beside(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(filepath.Dir(f.Path), path)
+}
+
+// newSuite reads the rules that a test file names. The Set is nil where they have
+// faults.
+func newSuite(f *File, o Options) (*Suite, problem.List, error) {
+	s := &Suite{Paths: f.rulesPaths(), options: o}
+	var sources []rules.Source
+	for i, path := range s.Paths {
+		src, err := readFile(path, rules.MaxBytes)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: reading the rules it names, %q: %w", f.Path, f.Rules[i], err)
+		}
+		sources = append(sources, rules.Source{Path: path, Data: src})
+	}
+	set, problems := rules.ReadSet(sources)
+	s.Set = set
+	return s, problems, nil
+}
+
+// NewSuite is a suite of rules already read, without tests.
+func NewSuite(set *rules.Set, server *Server, o Options) (*Suite, error) {
+	s := &Suite{Set: set, Server: server, options: o}
+	for _, f := range set.Files {
+		s.Paths = append(s.Paths, f.Path)
+	}
+	return s, s.compile()
+}
+
+// Add takes a test file into a suite; it must be of the suite's rules. Problems
+// are ids that no rule has.
+func (s *Suite) Add(f *File) (problem.List, error) {
+	if err := s.add(f); err != nil {
+		return nil, err
+	}
+	return s.ids(f), nil
+}
+
+func (s *Suite) add(f *File) error {
+	s.Tests = append(s.Tests, f)
+	if f.Tools == "" {
+		return nil
+	}
+	path := f.beside(f.Tools)
+	if s.Server != nil {
+		if s.Server.Path != path {
+			return fmt.Errorf("%s: names the tools %q, another test file of these rules names %q; expected one server for one set of rules", f.Path, path, s.Server.Path)
+		}
+		return nil
+	}
+	src, err := readFile(path, MaxServerBytes)
+	if err != nil {
+		return fmt.Errorf("%s: reading the tools it names: %w", f.Path, err)
+	}
+	s.Server, err = ReadServer(path, src)
+	return err
+}
+
+// ids reports rule ids in expectations that no rule has.
+func (s *Suite) ids(f *File) problem.List {
+	if s.Set == nil {
+		return nil
+	}
+	var known []string
+	for _, file := range s.Set.Files {
+		for _, r := range file.Rules {
+			known = append(known, r.ID)
+		}
+	}
+	has := make(map[string]bool, len(known))
+	for _, id := range known {
+		has[id] = true
+	}
+	var r reader
+	unknown := func(c *Case, id, under string) {
+		if has[id] {
+			return
+		}
+		p := c.Pointer + "/expect/" + under
+		at := c.Offset
+		if doc, err := ijson.Parse(f.Source, ijson.Options{Depth: maxDepth}); err == nil {
+			if v, err := doc.Root().Pointer(p); err == nil && v.Exists() {
+				at = v.Start()
+			}
+		}
+		guess := "expected the id of one of them"
+		if near := problem.Nearest(id, known); near != "" {
+			guess = fmt.Sprintf("did you mean %q?", near)
+		}
+		r.FaultAt(at, p, "no rule has the id %s, %s", problem.Quoted(id), guess)
+	}
+	for i := range f.Cases {
+		c := &f.Cases[i]
+		for n, id := range c.Expect.Refused {
+			under := "refused"
+			if c.Expect.refusedList {
+				under = fmt.Sprintf("refused/%d", n)
+			}
+			unknown(c, id, under)
+		}
+		if c.Expect.Watched != "" {
+			unknown(c, c.Expect.Watched, "watched")
+		}
+	}
+	return r.Settle(f.Path, f.Source)
+}
+
+// compile makes the suite ready to judge calls.
+func (s *Suite) compile() error {
+	e, err := engine.New(s.Set, s.options.Engine)
+	if err != nil {
+		return err
+	}
+	s.engine = e
+	s.bytes, s.depth = e.Limits()
+	if s.options.LookAlike != nil {
+		s.alike = s.options.LookAlike(s.Set, s.Server)
+	}
+	s.order = map[string]int{}
+	s.rules, s.ruleFiles = nil, nil
+	for _, f := range s.Set.Files {
+		for _, r := range f.Rules {
+			s.order[r.ID] = len(s.rules)
+			s.rules = append(s.rules, r)
+			s.ruleFiles = append(s.ruleFiles, f)
+		}
+	}
+	return nil
+}
+
+// readFile reads a file of at most most bytes, and one more where it is longer,
+// so that its reader sees that.
+func readFile(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return b, nil
+}
