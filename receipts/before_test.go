@@ -2,6 +2,7 @@ package receipts_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	. "countersign/receipts"
@@ -271,5 +272,38 @@ func TestNext(t *testing.T) {
 	}
 	if s, ok := c.Slip(w.slip); !ok || s.ID != w.slipID() {
 		t.Error("no slip")
+	}
+}
+
+// TestConcurrent: many may ask, reserve and release while lines are read.
+func TestConcurrent(t *testing.T) {
+	w := newScene(t)
+	s := w.plain()
+	s.Limits = []Limit{{Action: "work", Kind: LimitCount, Bound: 5, Per: 60}}
+	w.sign(s)
+	for range 10 {
+		w.now += 60
+		w.stub(Stub{})
+	}
+	c := NewChecker(w.options())
+	c.Add(w.lines[0])
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				p := Proposal{Slip: w.slip, Action: "work", When: w.now}
+				if c.Before(p).Allowed {
+					c.Reserve(p)()
+				}
+				c.Result()
+			}
+		})
+	}
+	for _, l := range w.lines[1:] {
+		c.Add(l)
+	}
+	wg.Wait()
+	if r := c.Result(); !r.Summary.Intact || !r.Summary.WithinSlips || r.Size != 11 {
+		t.Errorf("%+v", r.Summary)
 	}
 }
