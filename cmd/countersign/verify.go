@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -87,48 +88,49 @@ func verifyBook(path string, f verifyFlags) (*verdict, error) {
 	}
 	defer book.Close()
 	v := new(verdict)
-	if v.Book, err = receipts.VerifyBook(book, receipts.CheckOptions{IssuerKeys: f.issuers, SealKeys: f.sealers}); err != nil {
-		return nil, fmt.Errorf("reading the book: %w", err)
-	}
-	s := v.Book.Summary
-	against := func(format string, args ...any) { v.Against = append(v.Against, fmt.Sprintf(format, args...)) }
-	if s.ProblemFound {
-		against("the book is not sound: %s", firstProblem(&v.Book))
-	}
-	if !s.FullyChecked && !s.ProblemFound {
-		against("not everything in the book was checked here")
-	}
-	if !s.WithinSlips && !s.ProblemFound {
-		against("the agent did not stay within its slips%s", atEntry(s.FirstBreach))
-	}
-	if len(f.issuers) == 0 {
-		against("no --issuer names whose slips are expected, so the book may be anyone's")
-	}
-	if v.Book.Size == 0 {
-		against("the book is empty")
+	if err := v.readBook(book, f); err != nil {
+		return nil, err
 	}
 	if err := v.readDenials(path); err != nil {
 		return nil, err
-	}
-	for _, d := range v.Denials {
-		if len(d.Problems) > 0 {
-			against("the denials beside the book are not sound: line %d: %s (%s)", d.Index+1, d.Problems[0].Message, d.Problems[0].Code)
-			break
-		}
 	}
 	if f.ledger != "" {
 		if err := v.holdLedger(path, f.ledger); err != nil {
 			return nil, err
 		}
-		if !v.Ledger.Sound() {
-			against("the ledger is %s", v.Ledger.Summary())
-		}
-		if !v.Compare.Clean() {
-			against("the ledger and the book differ")
-		}
 	}
 	v.Sound = len(v.Against) == 0
 	return v, nil
+}
+
+// against notes a reason for which the answer is no.
+func (v *verdict) against(format string, args ...any) {
+	v.Against = append(v.Against, fmt.Sprintf(format, args...))
+}
+
+// readBook checks the book itself.
+func (v *verdict) readBook(r io.Reader, f verifyFlags) (err error) {
+	o := receipts.CheckOptions{IssuerKeys: f.issuers, SealKeys: f.sealers}
+	if v.Book, err = receipts.VerifyBook(r, o); err != nil {
+		return fmt.Errorf("reading the book: %w", err)
+	}
+	s := v.Book.Summary
+	if s.ProblemFound {
+		v.against("the book is not sound: %s", firstProblem(&v.Book))
+	}
+	if !s.FullyChecked && !s.ProblemFound {
+		v.against("not everything in the book was checked here")
+	}
+	if !s.WithinSlips && !s.ProblemFound {
+		v.against("the agent did not stay within its slips%s", atEntry(s.FirstBreach))
+	}
+	if len(f.issuers) == 0 {
+		v.against("no --issuer names whose slips are expected, so the book may be anyone's")
+	}
+	if v.Book.Size == 0 {
+		v.against("the book is empty")
+	}
+	return nil
 }
 
 // readDenials checks the denials beside a book, where there are any, by the keys
@@ -161,6 +163,12 @@ func (v *verdict) readDenials(book string) error {
 			a.By, a.Code, a.Rule, a.Action, a.When = d.Denial.By, d.Denial.Code, d.Denial.Rule, d.Denial.Action, d.Denial.When.String()
 		}
 		v.Denials = append(v.Denials, a)
+	}
+	for _, d := range v.Denials {
+		if len(d.Problems) > 0 {
+			v.against("the denials beside the book are not sound: line %d: %s (%s)", d.Index+1, d.Problems[0].Message, d.Problems[0].Code)
+			break
+		}
 	}
 	return nil
 }
@@ -202,6 +210,12 @@ func (v *verdict) holdLedger(book, ledger string) error {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}
 	v.Ledger = &r
+	if !r.Sound() {
+		v.against("the ledger is %s", r.Summary())
+	}
+	if !c.Clean() {
+		v.against("the ledger and the book differ")
+	}
 	return nil
 }
 
