@@ -321,7 +321,7 @@ func (g *grammar) word() string {
 	case 3:
 		return g.pick("$Q1", "$Q2", "\"$Q3\"", "$Q4", "$Q5", "\"$Q6\"", "$Q7", "\"$Q9\"", "\"$@\"", "$lower", "${Q3}", "${x:-rm}", "${n}", "$?", "$((1+1))", "${x:=v}", "${#Q1}", "${Q1%m*}", "${Q3:0:1}", "${!lower}", "${Q5@P}", "`ls`", "`echo rm`")
 	case 4:
-		return g.pick("\\;", "\\'", "\\\"", "a\\ b", "\\#", "a#b", "x=y", "-v", "-c", "--", "{}", "{a}", "{a,rm}", "~", "*.txt", "[a]", "a[0]", "!", "=", "é", "-exec", "@(a|rm)", "'a'#b")
+		return g.pick("\\;", "\\'", "\\\"", "a\\ b", "\\#", "a#b", "x=y", "-v", "-c", "--", "{}", "{a}", "{a,rm}", "~", "*.txt", "[a]", "a[0]", "!", "=", "é", "-exec", "@(a|rm)", "'a'#b", "{a,{b}}", "x=~", "['a']", "a:~", "{a,{b},c}", "[a'b]'")
 	}
 	return g.pick("a", "b", "rm", "a.txt", "-n", "x", "push", "status")
 }
@@ -338,7 +338,7 @@ func (g *grammar) heredoc() string {
 	q := g.pick("", "'", "\"")
 	op := g.pick("<<", "<<", "<<-")
 	body := g.pick("rm x", "$Q1", "$(rm)", "'", "a\\", "${n}", "\\$(rm)", "\tE", "  E", "E ", "`rm`", "#", "\\", "")
-	return op + q + "E" + q + g.pick("", "; git a", " && ls", "; (ls", " | cat") + "\n" + body + "\n" + g.pick("", "a\n", "\\\n") + g.pick("E\n", "\tE\n", "E\nE\n") + g.pick("", "git log", ")")
+	return op + q + "E" + q + g.pick("", "; git a", " && ls", "; (ls", " | cat") + "\n" + body + "\n" + g.pick("", "a\n", "\\\n") + g.pick("E\n", "\tE\n", "E\nE\n") + g.pick("", "git log", ")", "rm x\nE\n", ")\nrm x\nE\n")
 }
 
 // operands of the differential test, by the dialect of their scripts.

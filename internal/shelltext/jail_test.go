@@ -115,7 +115,6 @@ func newJail(t testing.TB) *jail {
 		Credential:  &syscall.Credential{NoSetGroups: true}, // 0, as the jail counts
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: host, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: hostGroup(host), Size: 1}},
-		Pdeathsig:   syscall.SIGKILL,
 	}
 	j := &jail{cmd: cmd, lines: make(chan []byte)}
 	if j.in, err = cmd.StdinPipe(); err != nil {

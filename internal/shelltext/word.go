@@ -31,7 +31,8 @@ type reading struct {
 	more    []byte // the text from its second piece on
 	known   bool   // every part so far was literal
 	started bool   // a part has been seen
-	open    bool   // an unquoted { is open, to see brace expansions
+	single  bool   // there is one part
+	open    bool   // an unquoted { came, to see brace expansions
 	comma   bool   // and a separator behind it
 	braces  bool   // it is a brace expansion
 }
@@ -57,7 +58,7 @@ func (l *look) value(w *syntax.Word) word {
 }
 
 func (l *look) read(w *syntax.Word, goesOn bool) word {
-	r := reading{word: word{plain: true, one: true, number: true}, known: true, started: goesOn}
+	r := reading{word: word{plain: true, one: true, number: true}, known: true, started: goesOn, single: len(w.Parts) == 1}
 	for i, part := range w.Parts {
 		var next syntax.WordPart
 		if i+1 < len(w.Parts) {
@@ -227,11 +228,12 @@ func (l *look) unquoted(r *reading, raw string, first bool) {
 			i++
 		case '*', '?', '[':
 			// A lone [ is the name of test and no pattern.
-			if raw != "[" || !first {
+			if raw != "[" || !first || !r.single {
 				r.plain, r.one = false, false
 			}
 		case '~':
-			if i == 0 && first {
+			// bash expands it also in an argument that looks like an assignment.
+			if i == 0 && first || i > 0 && (raw[i-1] == '=' || raw[i-1] == ':') {
 				r.plain = false
 			}
 		case '#':
@@ -239,7 +241,7 @@ func (l *look) unquoted(r *reading, raw string, first bool) {
 				l.cannot("a # that may or may not begin a comment")
 			}
 		case '{':
-			r.open, r.comma = true, false
+			r.open = true // and stays so: braces nest, and this may say more than bash does
 		case ',':
 			r.comma = r.comma || r.open
 		case '.':
