@@ -1,13 +1,17 @@
 package rules
 
+import "countersign/internal/celexpr"
+
 // Condition is one condition of a rule (content rules, section 2). Exactly one
 // of All, Any, Not, CEL and Test is set.
 type Condition struct {
-	All  []*Condition // 1 to MaxParts
-	Any  []*Condition // 1 to MaxParts
-	Not  *Condition
-	CEL  string
-	Test *Test
+	All []*Condition // 1 to MaxParts
+	Any []*Condition // 1 to MaxParts
+	Not *Condition
+	CEL string
+	// Program is CEL compiled, where CEL is set.
+	Program *celexpr.Program
+	Test    *Test
 
 	Pointer string // of the condition in the file
 	Offset  int    // byte offset of its first byte

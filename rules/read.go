@@ -147,6 +147,7 @@ func (r *reader) readFile(f *File, p place) {
 	if m := p.Member("limits"); m.Value.Exists() {
 		f.Limits = r.readLimits(m)
 	}
+	r.limits = f.Limits
 	if m := p.Member("rules"); m.Value.Exists() && r.List(m, "rules", MaxRules) {
 		ids := map[string]string{}
 		i := 0

@@ -86,15 +86,8 @@ func (r *reader) form(c *Condition, p place, form string) {
 			r.Fault(p, "cel inside a json test, expected a condition without one")
 			return
 		}
-		if !r.built(p, "cel", "cel") {
-			return
-		}
-		if p.Value.Kind() != ijson.String {
-			r.Fault(p, "expected an expression as a text, got %s", problem.KindOf(p.Value))
-			return
-		}
-		if c.CEL = p.Value.Text(); c.CEL == "" {
-			r.Fault(p, "an empty expression")
+		if r.built(p, "cel", "cel") {
+			r.expression(c, p)
 		}
 	}
 }

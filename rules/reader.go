@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/internal/celexpr"
 	"countersign/internal/glob"
 	"countersign/internal/ijson"
 	"countersign/internal/problem"
@@ -28,16 +29,22 @@ type reader struct {
 	entries  int  // entries compiled into globs and judges
 	jsonIn   int  // json tests around the place being read
 	required bool // the place being read stands in a require and under no not
+
+	limits      Limits                      // of the file
+	cel         *celexpr.Env                // nil before the first expression
+	expressions map[string]*celexpr.Program // by their text
 }
 
 func newReader() *reader {
 	return &reader{
-		Reader:   problem.Reader{Nearest: nearest},
-		notBuilt: notBuilt,
-		lists:    map[string]*namedList{},
-		globSets: map[string]*glob.Set{},
-		judges:   map[string]Judge{},
-		patterns: map[string]*regexp.Regexp{},
+		Reader:      problem.Reader{Nearest: nearest},
+		notBuilt:    notBuilt,
+		lists:       map[string]*namedList{},
+		globSets:    map[string]*glob.Set{},
+		judges:      map[string]Judge{},
+		patterns:    map[string]*regexp.Regexp{},
+		limits:      DefaultLimits(),
+		expressions: map[string]*celexpr.Program{},
 	}
 }
 

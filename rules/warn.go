@@ -143,12 +143,31 @@ func (w *warner) walk(c *Condition, s scope) {
 		in.permits, in.inNot = !s.permits, true
 		w.walk(c.Not, in)
 	}
+	if c.Program != nil {
+		w.expression(c, s)
+	}
 	if c.Test != nil {
 		w.test(c, c.Test, s)
 		for i := range c.Test.Checks {
 			if j := c.Test.Checks[i].JSON; j != nil {
 				w.walk(j, scope{permits: s.permits, inNot: s.inNot})
 			}
+		}
+	}
+}
+
+// expression looks at what an expression rests on.
+func (w *warner) expression(c *Condition, s scope) {
+	at, p := c.Pointer+"/cel", c.Program
+	if p.AllOnEmpty && s.permits {
+		w.add("cel-all-empty", c.Offset, at, "all() is true of what is empty, so an empty list passes; expected size() beside it, or a test with every")
+	}
+	if p.Mixed {
+		w.add("cel-arithmetic", c.Offset, at, "arithmetic on what may be a whole number or another: where both meet the expression cannot be judged; expected double() around the operands")
+	}
+	for _, fact := range []string{"client", "annotations"} {
+		if slices.Contains(p.Facts, fact) {
+			w.add("rests-on-peer", c.Offset, at, "%s is what the peer says of itself, so whoever is to be held by the rule can choose it", fact)
 		}
 	}
 }
