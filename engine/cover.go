@@ -307,7 +307,7 @@ func (k *check) cover(t *test, bad outcomes) cover {
 func (k *check) asking(when outcomes) float64 {
 	switch k.src.Kind {
 	case rules.Is, rules.OneOf, rules.Contains, rules.StartsWith, rules.EndsWith, rules.Above, rules.AtLeast, rules.Below, rules.AtMost:
-		if when == set(holds) {
+		if when&^set(cannot) == set(holds) {
 			return costText
 		}
 	case rules.Path:

@@ -57,7 +57,8 @@ var (
 	ErrNotChecked = errors.New("the call is not the one that was checked and allowed")
 )
 
-// ChainConfig says what a chain is made of. All members but Log are needed.
+// ChainConfig says what a chain is made of. All members but Log, OldKeys and
+// Rollover are needed.
 type ChainConfig struct {
 	Name   string // the agent's, 1 to 64 of a-z 0-9 . - _
 	Store  Store
@@ -67,9 +68,14 @@ type ChainConfig struct {
 	Slip       []byte // the slip's record
 	Agent      *Signer
 	Guard      *Signer
+	OldKeys    []*Signer // no longer in the settings, to finish receipts left open under them
 	LedgerKey  *LedgerKey
 	IssuerKeys []string // thumbprints
 	Service    string   // the guard's own service id, the with of every stub
+
+	// Rollover puts the book aside and begins a new one, under a slip that the
+	// old book does not hold.
+	Rollover bool
 
 	DenialsPerHour int // 0: none is written, all are counted
 	MaxWaiting     int // calls that may wait for the turn
@@ -90,7 +96,7 @@ func (c *ChainConfig) check() error {
 			bad = append(bad, what)
 		}
 	}
-	need(isShort(c.Name), "a name of 1 to 64 of a-z 0-9 . - _")
+	need(isAgentName(c.Name), "a name of 1 to 64 of a-z 0-9 . - _")
 	need(c.Store != nil, "a store")
 	need(c.Ledger != "", "the ledger's path")
 	need(c.Book != "", "the book's path")
@@ -113,6 +119,11 @@ func (c *ChainConfig) check() error {
 	return nil
 }
 
+// isAgentName: 1 to 64 of a-z 0-9 . - _ in any order.
+func isAgentName(s string) bool {
+	return s != "" && len(s) <= maxShort && isShort("a"+s[1:]) && isShort("a"+s[:1])
+}
+
 // Chain is one agent's records under one exclusive lock: the slip its calls stand
 // under, its ledger, its book and its denials. One call at a time has the turn.
 type Chain struct {
@@ -127,12 +138,16 @@ type Chain struct {
 	rand      lockedReader
 
 	// What follows belongs to whoever has the turn.
-	checker  *Checker
-	seq      int64  // of the next stub
-	previous string // fingerprint of the last stub; "" before the first
-	last     Time   // its when
-	book     bookEnd
-	line     []byte // the book line being made
+	checker   *Checker
+	seq       int64  // of the next stub
+	previous  string // fingerprint of the last stub; "" before the first
+	last      Time   // its when
+	book      bookEnd
+	denied    Extent // of the denials, as far as they are written
+	line      []byte // the book line being made
+	unmarked  int    // receipts and denials since the last mark
+	cancelled map[string]*cancellationState
+	blocked   string // why no call is allowed, where a record handed in cannot be taken up; else ""
 
 	failed  chan struct{}
 	failing sync.Once
@@ -161,29 +176,6 @@ func (l *lockedReader) Read(p []byte) (int, error) {
 	return io.ReadFull(l.r, p)
 }
 
-// bookEnd follows how far a book was written and how far it is durable.
-type bookEnd struct {
-	end     Extent
-	pending []Extent // ends after each line that may not be durable yet
-	durable Extent
-}
-
-func (b *bookEnd) wrote(line []byte) {
-	b.end = Extent{Bytes: b.end.Bytes + int64(len(line)) + 1, Lines: b.end.Lines + 1, Last: Fingerprint(line)}
-	b.pending = append(b.pending, b.end)
-}
-
-// known gives the last extent within the bytes that are synced.
-func (b *bookEnd) known(synced int64) Extent {
-	n := 0
-	for n < len(b.pending) && b.pending[n].Bytes <= synced {
-		b.durable = b.pending[n]
-		n++
-	}
-	b.pending = append(b.pending[:0], b.pending[n:]...)
-	return b.durable
-}
-
 // OpenChain takes the chain's locks, reads its ledger, book and denials, checks
 // that they agree, and writes the ledger's open line. A *HeldError says who
 // holds the chain; a *StartError says what in the records stops the start.
@@ -195,7 +187,8 @@ func OpenChain(ctx context.Context, cfg ChainConfig) (*Chain, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Chain{
-		cfg: cfg, log: cfg.Log.With("agent", cfg.Name),
+		cancelled: make(map[string]*cancellationState),
+		cfg:       cfg, log: cfg.Log.With("agent", cfg.Name),
 		agentKeys: cfg.Agent.Keys().Fingerprint(), guardKeys: cfg.Guard.Keys().Fingerprint(),
 		turns:   turns{most: cfg.MaxWaiting},
 		rand:    lockedReader{r: cfg.Rand},
@@ -255,7 +248,11 @@ func (c *Chain) Take(ctx context.Context) (*Turn, error) {
 	if err := c.turns.take(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.Err(); err != nil {
+	err := c.Err()
+	if err == nil {
+		err = c.takeCancellations()
+	}
+	if err != nil {
 		c.turns.pass()
 		return nil, err
 	}
@@ -364,7 +361,7 @@ func (c *Chain) writeCount(h *hourly) {
 	}
 	var body LineBody = &RefusedLine{Count: count, From: from, Until: until}
 	if h == &c.notices {
-		body = &NoticeLine{What: "counted", Count: count, From: from, Until: until}
+		body = &NoticeLine{What: noticeCounted, Count: count, From: from, Until: until}
 	}
 	if err := c.note(body); err != nil && c.Err() == nil {
 		c.counts.Lock()
@@ -396,6 +393,11 @@ func (c *Chain) Close() error {
 		if c.Err() == nil {
 			c.writeCount(&c.denials)
 			c.writeCount(&c.notices)
+		}
+		if c.Err() == nil && c.unmarked > 0 {
+			if err := c.writeMark(); err != nil {
+				c.log.Warn("no mark was written: the next start has more to check", "err", err)
+			}
 		}
 		c.closed = c.letGo()
 	})

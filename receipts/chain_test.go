@@ -45,7 +45,7 @@ func TestChainCall(t *testing.T) {
 	if got := r.Entries[2].Content.(*receipts.Stub).Details[3].Name; got != "countersign.outcome-not-known" {
 		t.Fatalf("the second's last detail is %s", got)
 	}
-	if kinds := w.ledgerKinds(); !slices.Equal(kinds, []string{"open", "call", "outcome", "call", "outcome"}) {
+	if kinds := w.ledgerKinds(); !slices.Equal(kinds, []string{"open", "call", "outcome", "call", "outcome", "mark"}) {
 		t.Fatalf("ledger holds %v", kinds)
 	}
 	lines := w.lines(w.cfg.Ledger)
@@ -104,7 +104,7 @@ func TestChainGoesOn(t *testing.T) {
 	if n := len(r.Entries); n != 4 || r.Entries[3].Fingerprint != last.Fingerprint {
 		t.Fatalf("%d entries", n)
 	}
-	if kinds := w.ledgerKinds(); !slices.Equal(kinds, []string{"open", "call", "outcome", "open", "call", "outcome", "open", "call", "outcome"}) {
+	if kinds := w.ledgerKinds(); !slices.Equal(kinds, []string{"open", "call", "outcome", "mark", "open", "call", "outcome", "mark", "open", "call", "outcome", "mark"}) {
 		t.Fatalf("ledger holds %v: a clean stop leaves nothing to mend", kinds)
 	}
 	st, err := os.Stat(w.cfg.Ledger)
@@ -141,7 +141,7 @@ func TestChainRefused(t *testing.T) {
 		t.Fatal("a denial with a code no rule gives was written")
 	}
 	w.close(c)
-	if kinds := w.ledgerKinds(); !slices.Equal(kinds, []string{"open", "call", "outcome", "refused", "refused", "refused", "watch"}) {
+	if kinds := w.ledgerKinds(); !slices.Equal(kinds, []string{"open", "call", "outcome", "refused", "refused", "refused", "watch", "mark"}) {
 		t.Fatalf("ledger holds %v", kinds)
 	}
 	denials := w.lines(w.cfg.Book + ".denials.jsonl")
@@ -380,7 +380,7 @@ func TestChainCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds = w.ledgerKinds()
-		if n := len(kinds); n != 5+60+3 || kinds[n-2] != "refused" || kinds[n-1] != "notice" {
+		if n := len(kinds); n != 5+60+4 || kinds[n-3] != "refused" || kinds[n-2] != "notice" {
 			t.Fatalf("ledger holds %d lines %v", n, kinds[4:])
 		}
 	})

@@ -47,8 +47,9 @@ func (d Difference) String() string {
 
 // CompareReport is how a ledger and its book and denials compare.
 type CompareReport struct {
-	Receipts    int          `json:"receipts"` // in the ledger
-	Denials     int          `json:"denials"`  // in the ledger
+	Receipts    int          `json:"receipts"` // in the ledger, of this book
+	Denials     int          `json:"denials"`  // in the ledger, beside this book
+	Earlier     int          `json:"earlier"`  // receipts and denials of books put aside before
 	Counted     int64        `json:"counted"`  // refusals the ledger only counted
 	OpenCall    int64        `json:"openCall"` // line of a call without outcome; 0 for none
 	Differences []Difference `json:"differences"`
@@ -155,6 +156,11 @@ func Compare(in CompareInput) (CompareReport, error) {
 		case *OutcomeLine:
 			if stub, err := ReadStub(b.Stub); err == nil {
 				receipts.add(line, stub.ID, [2]string{Fingerprint(b.Stub), Fingerprint(b.Countersignature)})
+			}
+		case *NoticeLine:
+			if b.What == noticeRollover {
+				r.Earlier += len(receipts.list) + len(denials.list)
+				receipts, denials = keptList{of: KindStub}, keptList{of: KindDenial}
 			}
 		case *RefusedLine:
 			r.Counted += b.Count

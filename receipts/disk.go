@@ -25,9 +25,18 @@ type Disk interface {
 	// with what the holder wrote. The lock ends with Close or the process.
 	Lock(path, owner string) (io.Closer, error)
 
-	// List gives the names of the plain files of a folder, sorted, and the time
-	// the folder last changed. A missing folder is empty.
+	// List gives the names of the plain files of a folder, sorted, and when the
+	// folder last changed, as Changed does. A missing folder is empty.
 	List(folder string) (names []string, changed time.Time, err error)
+	Changed(folder string) (time.Time, error)
+
+	// Read gives a whole file of at most limit bytes; a longer one is an error.
+	Read(path string, limit int) ([]byte, error)
+
+	// Remove removes a file and Rename renames one within its folder, onto no
+	// other; both are durable when they return.
+	Remove(path string) error
+	Rename(from, to string) error
 }
 
 // DiskFile is one open file. ReadAt may run beside everything else; WriteAt,
@@ -137,12 +146,20 @@ func syncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-func (osDisk) List(folder string) ([]string, time.Time, error) {
+func (osDisk) Changed(folder string) (time.Time, error) {
 	st, err := os.Stat(folder)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, time.Time{}, nil
+		return time.Time{}, nil
 	}
 	if err != nil {
+		return time.Time{}, err
+	}
+	return st.ModTime(), nil
+}
+
+func (d osDisk) List(folder string) ([]string, time.Time, error) {
+	changed, err := d.Changed(folder)
+	if err != nil || changed.IsZero() {
 		return nil, time.Time{}, err
 	}
 	entries, err := os.ReadDir(folder) // sorted
@@ -155,7 +172,40 @@ func (osDisk) List(folder string) ([]string, time.Time, error) {
 			names = append(names, e.Name())
 		}
 	}
-	return names, st.ModTime(), nil
+	return names, changed, nil
+}
+
+func (osDisk) Read(path string, limit int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err == nil && len(text) > limit {
+		err = fmt.Errorf("%s: longer than %d bytes", path, limit)
+	}
+	return text, err
+}
+
+func (osDisk) Remove(path string) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func (osDisk) Rename(from, to string) error {
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+		if err == nil {
+			err = fmt.Errorf("%s: is there already", to)
+		}
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(to))
 }
 
 // osFile is a file of the machine's own disk.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,7 +160,7 @@ func (f *Files) Lock(ctx context.Context, p Place, fail func(error)) (_ *Logs, e
 		}
 		return l, nil
 	}
-	logs := &Logs{Release: release}
+	logs := &Logs{Release: release, Inbox: &folderInbox{disk: f.disk, ledger: p.Ledger}}
 	ledger, err := open(p.Ledger, true)
 	if err != nil {
 		return nil, err
@@ -179,7 +181,36 @@ func (f *Files) Lock(ctx context.Context, p Place, fail func(error)) (_ *Logs, e
 		return nil, err
 	}
 	logs.Book, logs.Denials = book, denials
+	logs.Archive = func(name string) error {
+		for _, l := range []struct {
+			log  *Log
+			path string
+		}{{&logs.Book, p.Book}, {&logs.Denials, p.Denials()}} {
+			if err := f.archive(*l.log, l.path, l.path+"."+name); err != nil {
+				return err
+			}
+			begun, err := open(l.path, false)
+			if err != nil {
+				return err
+			}
+			*l.log = begun
+		}
+		return nil
+	}
 	return logs, nil
+}
+
+// archive closes a log and gives its file another name, unless there is one of
+// that name already.
+func (f *Files) archive(l Log, path, to string) error {
+	if err := l.Close(); err != nil {
+		return err
+	}
+	names, _, err := f.disk.List(filepath.Dir(to))
+	if err != nil || slices.Contains(names, filepath.Base(to)) {
+		return err
+	}
+	return f.disk.Rename(path, to)
 }
 
 // fileLog is a log in one file.

@@ -179,7 +179,6 @@ const (
 	wantAction = wantShort + "; names that begin \"provared.\" only from the shared list"
 	wantUnit   = "1 to 16 letters, digits, full stops, underscores and hyphens, the first a letter or digit"
 	wantTime   = "a time written YYYY-MM-DDTHH:MM:SSZ"
-	wantInt    = "a whole number, 0 to 9007199254740991"
 )
 
 func (m *members) id(name string) string     { return m.text(name, wantID, isID) }

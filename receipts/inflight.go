@@ -3,7 +3,6 @@ package receipts
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -97,7 +96,7 @@ func (f *InFlight) Finish(o Outcome) (Receipt, error) {
 	line.Book = c.book.known(c.logs.Book.Synced())
 
 	var r signedPair
-	signing := r.sign(c, line)
+	signing := r.sign(c.cfg.Agent, c.cfg.Guard, line)
 	_, err = c.ledger.append(line)
 	signing.Wait()
 	if err = errors.Join(err, r.err()); err != nil {
@@ -124,6 +123,12 @@ func (c *Chain) took(line []byte, stub *Stub, fingerprint string) {
 	c.seq, c.previous, c.last = stub.Seq+1, fingerprint, stub.When
 	if e := c.checker.AddOwn(line); len(e.Problems) > 0 {
 		c.fail(fmt.Errorf("the receipt just written is not sound: %w", e.Problems[0]))
+		return
+	}
+	if c.unmarked++; c.unmarked >= markEvery {
+		if err := c.writeMark(); err != nil && !errors.Is(err, ErrNoRoom) {
+			c.fail(err)
+		}
 	}
 }
 
@@ -132,14 +137,6 @@ func (c *Chain) took(line []byte, stub *Stub, fingerprint string) {
 type signedPair struct {
 	stub, counter       []byte
 	stubErr, counterErr error
-}
-
-// sign begins both pairs of signatures side by side.
-func (r *signedPair) sign(c *Chain, l *OutcomeLine) *sync.WaitGroup {
-	var wg sync.WaitGroup
-	wg.Go(func() { r.stub, r.stubErr = c.cfg.Agent.Sign(KindStub, l.Stub) })
-	wg.Go(func() { r.counter, r.counterErr = c.cfg.Guard.Sign(KindCountersignature, l.Countersignature) })
-	return &wg
 }
 
 func (r *signedPair) err() error { return errors.Join(r.stubErr, r.counterErr) }

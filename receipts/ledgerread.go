@@ -267,7 +267,7 @@ func pieces(r io.Reader, off int64, limit int) iter.Seq2[piece, error] {
 		for {
 			if i := bytes.IndexByte(buf[start:], '\n'); i >= 0 {
 				if i > limit {
-					yield(piece{off: off}, fmt.Errorf("a line is longer than %d bytes", limit))
+					yield(piece{off: off}, errLongLine(limit))
 					return
 				}
 				if !yield(piece{off: off, text: buf[start : start+i : start+i], whole: true}, nil) {
@@ -278,7 +278,7 @@ func pieces(r io.Reader, off int64, limit int) iter.Seq2[piece, error] {
 				continue
 			}
 			if len(buf)-start > limit {
-				yield(piece{off: off}, fmt.Errorf("a line is longer than %d bytes", limit))
+				yield(piece{off: off}, errLongLine(limit))
 				return
 			}
 			switch {
@@ -304,3 +304,5 @@ func pieces(r io.Reader, off int64, limit int) iter.Seq2[piece, error] {
 		}
 	}
 }
+
+func errLongLine(limit int) error { return fmt.Errorf("a line is longer than %d bytes", limit) }

@@ -10,6 +10,15 @@ import (
 	"countersign/internal/ijson"
 )
 
+// What notices of the chain's own are called.
+const (
+	noticeTail      = "recovered-tail" // an end that was not whole was cut off
+	noticeRecovered = "recovered"      // receipts or denials were written again or finished
+	noticeRollover  = "rollover"       // the book was put aside, and a new one begun
+	noticeCancelled = "cancelled"      // a cancellation was taken into the book
+	noticeCounted   = "counted"        // a counting line
+)
+
 // ledgerState is what reading a ledger line by line keeps up: the place in the
 // chain, the key that signs, the call that is open. Start, verify and compare
 // read through it, so that they hold the same lines to the same rules.
@@ -20,14 +29,18 @@ type ledgerState struct {
 	lines int64  // read so far, and the seq of the next
 	prev  string // hash of the last line
 
-	opened  *OpenLine // the last
 	first   *OpenLine
 	call    *CallLine // the open call
 	draft   *Stub     // its stub so far
 	callSeq int64
-	durable Extent // the last that an outcome, open or mark line names
-	denied  Extent // the same of denials
+	ended   *CallLine // the last call that has its outcome
 	last    map[string]chainState
+
+	// What the lines say of the other files: how far book and denials were known
+	// to be durable, the last mark, and a rollover that no open line follows.
+	durable, denied Extent
+	mark            *MarkLine
+	rollover        *NoticeLine
 
 	doc ijson.Doc
 }
@@ -91,8 +104,7 @@ func (s *ledgerState) content(l *Line) error {
 		if s.first == nil {
 			s.first = b
 		}
-		s.opened = b
-		s.durable = b.Book
+		s.durable, s.rollover = b.Book, nil
 		if k, _ := decodeBase64url([]byte(b.Key)); !bytes.Equal(k, s.key) {
 			return errors.New("it names another key than the one that signs")
 		}
@@ -113,7 +125,11 @@ func (s *ledgerState) content(l *Line) error {
 			return errors.New("it speaks of a line that does not stand before it")
 		}
 	case *MarkLine:
-		s.durable, s.denied = b.Book, b.Denials
+		s.durable, s.denied, s.mark = b.Book, b.Denials, b
+	case *NoticeLine:
+		if b.What == noticeRollover {
+			s.durable, s.denied, s.mark, s.rollover = Extent{}, Extent{}, nil, b
+		}
 	}
 	return nil
 }
@@ -151,7 +167,7 @@ func (s *ledgerState) copied(seq int64, b *CallLine) error {
 // finished takes an outcome line in.
 func (s *ledgerState) finished(b *OutcomeLine) error {
 	call, draft := s.call, s.draft
-	s.call, s.draft = nil, nil
+	s.call, s.draft, s.ended = nil, nil, call
 	s.durable = b.Book
 	if call == nil || b.Call != s.callSeq {
 		return errors.New("it is the outcome of no open call")

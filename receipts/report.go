@@ -143,7 +143,6 @@ func (a Answer) First() (Problem, bool) {
 type CheckOptions struct {
 	IssuerKeys     []string            // thumbprints of the passkeys slips must be signed with; none: not compared
 	SealKeys       []string            // fingerprints of key sets seals must be signed with; none: not compared
-	Vouchers       []string            // fingerprints of key sets whose vouchings count
 	Disclosures    map[string][]string // by slip fingerprint: what to reveal of it
 	ExpectedRoot   string              // of the whole book; "" not compared
 	ExpectedSize   int                 // of the whole book; -1, or 0 with no root, not compared

@@ -32,7 +32,29 @@ type Logs struct {
 	Ledger  Log
 	Book    Log // nil without a book
 	Denials Log // nil without a book
+	Inbox   Inbox
+
+	// Archive puts book and denials aside under a name and begins new ones. What
+	// is aside already under this name is left alone, so an archive that was
+	// broken off is completed by the same call.
+	Archive func(name string) error
 	Release func() error
+}
+
+// Inbox is where records are handed to a chain that is held: a cancellation by
+// `cancel`. It is looked into at every turn.
+type Inbox interface {
+	// Cancellations gives the records that were handed in and not taken out.
+	// With nothing new since the last call it costs little.
+	Cancellations() ([]Handed, error)
+	// Done takes a record out, once it is durable in the book.
+	Done(Handed) error
+}
+
+// Handed is a record handed in.
+type Handed struct {
+	Name   string // says where, for messages
+	Record []byte
 }
 
 // Log is one append-only log of lines. Its methods may be called from several

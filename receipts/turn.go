@@ -76,6 +76,9 @@ func (t *Turn) Check(p Proposal) Answer {
 	if t.over {
 		return Answer{Problems: []Problem{problem(CodeCheckFailed, "the turn is over")}}
 	}
+	if t.c.blocked != "" {
+		return Answer{Problems: []Problem{{CodeRecordNotSound, t.c.blocked}}}
+	}
 	a := t.c.checker.Before(t.proposal)
 	if !a.Allowed {
 		return a
@@ -170,9 +173,7 @@ func (t *Turn) Refuse(r Refused) error {
 	seq, err := c.ledger.append(line)
 	signing.Wait()
 	if err = errors.Join(err, signErr); err == nil && denial != nil {
-		if err = c.logs.Denials.Append(AppendLine(nil, KindDenial, record)); err == nil {
-			c.logs.Denials.SyncSoon()
-		}
+		err = c.appendDenial(record)
 	}
 	if err == nil && len(r.Watched) > 0 {
 		_, err = c.ledger.append(watchLine(seq, r.Watched))
@@ -181,6 +182,18 @@ func (t *Turn) Refuse(r Refused) error {
 		c.fail(err)
 		return c.Err()
 	}
+	return nil
+}
+
+// appendDenial writes a denial's line, which is made durable soon.
+func (c *Chain) appendDenial(record []byte) error {
+	line := AppendLine(nil, KindDenial, record)
+	if err := c.logs.Denials.Append(line); err != nil {
+		return err
+	}
+	c.logs.Denials.SyncSoon()
+	c.denied = c.denied.with(line)
+	c.unmarked++
 	return nil
 }
 

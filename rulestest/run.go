@@ -44,6 +44,9 @@ type Report struct {
 	// Applied counts, for each rule of the set in its order, the calls it applied
 	// to.
 	Applied []int64
+
+	Coverage *Coverage // where it was asked for
+	Mutants  *Mutants  // where they were asked for
 }
 
 // Failed counts the cases that failed.
