@@ -37,19 +37,23 @@ type trigger struct {
 	kinds kinds
 	check *check // nil: kinds alone
 	when  outcomes
+	// Guesses of what asking costs, and of how often it fires.
+	asks, fires float64
 }
 
-// cover is triggers, with guesses of what asking them costs and of how often one
-// fires.
+// cover is triggers, with a guess of what asking all of them costs, and of how
+// often none fires.
 type cover struct {
 	triggers []trigger
 	ask      float64
-	fires    float64
+	quiet    float64
 }
+
+func coverBy(t trigger) cover { return cover{[]trigger{t}, t.asks, 1 - t.fires} }
 
 // cost guesses what a cover costs a call: its asking, and judging the rule where
 // it fires.
-func (c cover) cost() float64 { return c.ask + c.fires*costJudge }
+func (c cover) cost() float64 { return c.ask + (1-c.quiet)*costJudge }
 
 // dear is the cover that any other is better than.
 var dear = cover{ask: math.Inf(1)}
@@ -63,7 +67,7 @@ const (
 )
 
 // never is the cover of what cannot be; it has no trigger that could fire.
-var never = cover{}
+var never = cover{quiet: 1}
 
 // maxCovers is how many covers of one rule are asked, of which each must fire. The
 // bits of rule.fired end there.
@@ -114,11 +118,11 @@ func coversOf(r *rule) []cover {
 	for i, c := range all {
 		// The first is the best alone. Another is worth its asking where it keeps
 		// the rule from being judged often enough.
-		if i > 0 && (len(chosen) == maxCovers || fires*(1-c.fires)*costJudge <= c.ask) {
+		if i > 0 && (len(chosen) == maxCovers || fires*c.quiet*costJudge <= c.ask) {
 			continue
 		}
 		chosen = append(chosen, c)
-		fires *= c.fires
+		fires *= 1 - c.quiet
 	}
 	return chosen
 }
@@ -158,8 +162,21 @@ func inverted(bad outcomes) (inner outcomes) {
 
 // or joins two covers: a trigger of one or the other fires.
 func (c cover) or(d cover) cover {
-	return cover{append(c.triggers[:len(c.triggers):len(c.triggers)], d.triggers...), c.ask + d.ask, min(1, c.fires+d.fires)}
+	out := cover{slices.Clip(c.triggers), c.ask, c.quiet}
+	for _, t := range d.triggers {
+		// Parts that look at one value ask the same of it; they stand near.
+		if slices.Contains(out.triggers[max(0, len(out.triggers)-maxParts):], t) {
+			continue
+		}
+		out.triggers = append(out.triggers, t)
+		out.ask += t.asks
+		out.quiet *= 1 - t.fires
+	}
+	return out
 }
+
+// maxParts is how far back a cover is searched for the same trigger.
+const maxParts = 32
 
 // cover gives triggers of which one fires wherever the condition has one of the
 // bad results.
@@ -255,10 +272,10 @@ func (t *test) cover(bad outcomes) (cover, bool) {
 		}
 		c := never
 		if bad.has(there) {
-			c = c.or(cover{[]trigger{{sel: t.sel, kinds: kindAll}}, 0, 0.3})
+			c = c.or(coverBy(trigger{sel: t.sel, kinds: kindAll, fires: 0.3}))
 		}
 		if bad.has(not) {
-			c = c.or(cover{[]trigger{{sel: t.sel, empty: true}}, 0, 0.5})
+			c = c.or(coverBy(trigger{sel: t.sel, empty: true, fires: 0.5}))
 		}
 		return c, true
 	}
@@ -281,7 +298,7 @@ func (t *test) cover(bad outcomes) (cover, bool) {
 	}
 	c, ok := coverParts(len(t.checks), func(i int, bad outcomes) (cover, bool) { return t.checks[i].cover(t, bad), true }, values, fails, holds)
 	if ok && empty {
-		c = c.or(cover{[]trigger{{sel: t.sel, empty: true}}, 0, 0.3})
+		c = c.or(coverBy(trigger{sel: t.sel, empty: true, fires: 0.3}))
 	}
 	return c, ok
 }
@@ -294,11 +311,11 @@ func (k *check) cover(t *test, bad outcomes) cover {
 	}
 	if bad.has(wrongKind) {
 		if other := kindAll &^ k.applies; other != 0 {
-			c = c.or(cover{[]trigger{{sel: t.sel, kinds: other}}, 0, 0.05})
+			c = c.or(coverBy(trigger{sel: t.sel, kinds: other, fires: 0.05}))
 		}
 	}
 	if when := bad &^ set(wrongKind, absent); when != 0 {
-		c = c.or(cover{[]trigger{{sel: t.sel, check: k, when: when}}, k.asking(when), k.firing(when)})
+		c = c.or(coverBy(trigger{sel: t.sel, check: k, when: when, asks: k.asking(when), fires: k.firing(when)}))
 	}
 	return c
 }

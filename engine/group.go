@@ -193,7 +193,7 @@ func (g *group) cost(costs map[*file]*groupCost, r *rule) {
 	}
 	for _, top := range []*condition{r.when, r.condition} {
 		top.walk(func(t *test) {
-			if t.sel.single() {
+			if t.sel.single {
 				c.tests++
 				c.checks += len(t.checks)
 				return
@@ -394,7 +394,7 @@ func (j *judging) fireOne(f firing) {
 
 // run asks a program's questions of a call.
 func (j *judging) run(p *program) {
-	if p.sel.single() {
+	if p.sel.single {
 		v := j.places[p.sel.at]
 		if !v.Exists() {
 			j.fire(p.empty)

@@ -17,13 +17,11 @@ type selection struct {
 	fold  bool            // named holds folded names
 	keep  []bool          // of each segment, whether its name is in named
 
-	at    int // number of the anchor where its segments before begin end
-	begin int // segments that the anchor stands for
-	key   string
+	at     int  // number of the anchor where its segments before begin end
+	begin  int  // segments that the anchor stands for
+	single bool // at most one value is selected, the anchor's
+	key    string
 }
-
-// single says whether at most one value is selected.
-func (s *selection) single() bool { return !s.deep && !s.names && s.begin == len(s.segs) }
 
 func (c *compiler) selection(t *rules.Test) *selection {
 	key := fmt.Sprintf("%q %v %v %q", t.Select.Pointer.Text, t.Select.Names, t.Fold && t.Select.Named != nil, t.Select.Named)
@@ -61,6 +59,7 @@ func (c *compiler) selection(t *rules.Test) *selection {
 		s.begin++
 	}
 	s.at = c.anchors.find(s.segs[:s.begin]).number
+	s.single = !s.deep && !s.names && s.begin == len(s.segs)
 	return s
 }
 
