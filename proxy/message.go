@@ -94,7 +94,7 @@ const (
 func (m *Message) read(from side) *fault {
 	o := ijson.Options{Depth: agentDepth}
 	if from == fromServer {
-		o = ijson.Options{Depth: serverDepth, Doubles: true}
+		o = ijson.Options{Depth: serverDepth, Doubles: true, AnyName: true}
 	}
 	m.reset()
 	if bytes.IndexByte(m.line, '\r') >= 0 {
@@ -193,7 +193,7 @@ func (m *Message) shape(from side) *fault {
 		if params.Exists() && params.Kind() != ijson.Object {
 			return bad("params that are not an object")
 		}
-		m.Method, m.Params = method.Text(), params
+		m.Method, m.Params = methodText(method), params
 		m.Kind = Notification
 		if id.Exists() {
 			m.Kind = Request
@@ -230,6 +230,20 @@ func (m *Message) shape(from side) *fault {
 	return nil
 }
 
+// methodText is the text of a method, without a copy for those that are usual.
+func methodText(v ijson.Value) string {
+	var scratch [64]byte
+	b := v.Bytes(scratch[:0])
+	for _, usual := range usualMethods {
+		if string(b) == usual {
+			return usual
+		}
+	}
+	return string(b)
+}
+
+var usualMethods = [...]string{"tools/call", "notifications/progress", "notifications/message", "tools/list", "ping"}
+
 // nameSet is a small set of known member names.
 type nameSet []string
 
@@ -237,12 +251,14 @@ type nameSet []string
 // folding (content rules, section 7), else "".
 func (n nameSet) alike(name ijson.Value) string {
 	var scratch [32]byte
-	text := string(name.Bytes(scratch[:0]))
-	folded := ""
+	b := name.Bytes(scratch[:0])
 	for _, known := range n {
-		if text == known {
+		if string(b) == known {
 			return ""
 		}
+	}
+	text, folded := string(b), ""
+	for _, known := range n {
 		// A folded character can be longer than the plain one, never shorter.
 		if len(text) >= len(known) && len(text) <= 3*len(known) {
 			if folded == "" {

@@ -16,7 +16,7 @@ const maxDepth = 8
 // objects, lists, strings and whole numbers (section 1.4). Everything else is
 // payload-not-canonical: what is signed has one spelling.
 func parseCanonical(d *ijson.Doc, src []byte) (ijson.Value, error) {
-	if err := d.Parse(src, ijson.Options{Depth: maxDepth}); err != nil {
+	if err := d.Parse(src, ijson.Options{Depth: maxDepth, AnyName: true}); err != nil {
 		return ijson.Value{}, problem(CodePayloadNotCanonical, "not JSON in the canonical form: %s", err)
 	}
 	root := d.Root()

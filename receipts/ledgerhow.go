@@ -40,7 +40,7 @@ func howOf(canonical []byte) string {
 	case !bytes.Contains(canonical, []byte(`"isError":true`)):
 		return HowResult
 	}
-	d, err := ijson.Parse(canonical, ijson.Options{Doubles: true, Depth: 514}) // 512 levels of an answer and what stands around it
+	d, err := ijson.Parse(canonical, ijson.Options{Doubles: true, AnyName: true, Depth: 514}) // 512 levels of an answer and what stands around it
 	if err != nil {
 		return ""
 	}

@@ -108,6 +108,11 @@ func TestCanonicalForm(t *testing.T) {
 	if want := `[333333333.3333333,9007199254740992,0]`; err != nil || string(got) != want {
 		t.Errorf("as doubles: got %s, %v, want %s", got, err, want)
 	}
+	for _, name := range []string{`{"\u0000":1}`, "{\"\uffff\":1}"} {
+		if got, err := ijson.Canonical([]byte(name), ijson.Options{AnyName: true}); err != nil || string(got) != name {
+			t.Errorf("any name: got %s, %v, want %s", got, err, name)
+		}
+	}
 	if _, err := ijson.Canonical([]byte(`1e400`), ijson.Options{Doubles: true}); err == nil {
 		t.Error("1e400 accepted as a double")
 	}

@@ -40,6 +40,9 @@ type Options struct {
 	// Doubles accepts every number that is finite as an IEEE double, as results
 	// from a server are read. Otherwise a number must be exact.
 	Doubles bool
+	// AnyName accepts NUL and noncharacters in member names, as the published
+	// record format does.
+	AnyName bool
 }
 
 // Error says where a text stops being I-JSON and why. Msg holds no text of the
@@ -158,7 +161,7 @@ func (d *Doc) parse(o Options) error {
 			}
 			if c == '{' {
 				var err error
-				if i, err = d.name(i); err != nil {
+				if i, err = d.name(i, o.AnyName); err != nil {
 					return err
 				}
 			}
@@ -196,7 +199,7 @@ func (d *Doc) parse(o Options) error {
 				i = skip(s, i+1)
 				if top.kind == Object {
 					var err error
-					if i, err = d.name(i); err != nil {
+					if i, err = d.name(i, o.AnyName); err != nil {
 						return err
 					}
 				}
@@ -237,7 +240,7 @@ func (d *Doc) close(end int) {
 }
 
 // name reads a member's name and colon at i and returns where its value begins.
-func (d *Doc) name(i int) (int, error) {
+func (d *Doc) name(i int, any bool) (int, error) {
 	s := d.src
 	if i >= len(s) {
 		return i, fault(i, msgEnd)
@@ -250,7 +253,7 @@ func (d *Doc) name(i int) (int, error) {
 		return i, err
 	}
 	d.leaf(String, i, end, escaped)
-	if !soundName(s[i+1:end-1], escaped) {
+	if !any && !soundName(s[i+1:end-1], escaped) {
 		return i, fault(i, msgName)
 	}
 	i = skip(s, end)
