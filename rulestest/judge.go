@@ -22,6 +22,8 @@ type Judged struct {
 	// NoCall: a message that is no tools/call was read; no rule is for it.
 	NoCall   bool
 	Decision engine.Decision
+
+	tool string // of a call that was judged
 }
 
 // judge is what judging one call after the other uses again and again.
@@ -43,7 +45,7 @@ func (j *judge) call(c *Call, now time.Time) Judged {
 	if d.Verdict == engine.Refused && len(d.Refusals) == 0 {
 		return Judged{Unreadable: "the arguments hold a member inputResponses beside input responses"}
 	}
-	return Judged{Decision: d}
+	return Judged{Decision: d, tool: read.Tool}
 }
 
 // read reads a call as the guard does before any rule. There is no call where it

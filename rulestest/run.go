@@ -10,6 +10,7 @@ import (
 
 	"countersign/engine"
 	"countersign/internal/problem"
+	"countersign/rules"
 )
 
 // RunOptions say which cases are run and how. The zero value runs all, on every
@@ -18,6 +19,7 @@ type RunOptions struct {
 	Match    *regexp.Regexp // of case names; nil: all
 	FailFast bool           // stop at the first case, in their order, that fails
 	Workers  int            // cases judged at once; 0: one for each processor
+	Coverage bool           // measure what the cases reach
 }
 
 // Result is what became of one case.
@@ -92,27 +94,57 @@ func (s *Suite) tasks(match *regexp.Regexp) []task {
 }
 
 // Run runs the suite's cases. Which worker runs which makes no difference to what
-// comes out. An error is that of ctx.
+// comes out. An error is that of ctx, or says that the coverage could not be
+// measured.
 func (s *Suite) Run(ctx context.Context, o RunOptions) (*Report, error) {
 	tasks := s.tasks(o.Match)
 	run := &Report{Suite: s, Matched: len(tasks), Results: make([]Result, len(tasks)), Applied: make([]int64, len(s.rules))}
+	seen := newTally(s)
 	done, err := s.each(ctx, o, len(tasks), func(w *worker, i int) bool {
+		if o.Coverage && w.tally == nil {
+			w.tally = newTally(s)
+		}
 		run.Results[i] = w.run(&tasks[i])
 		return run.Results[i].Passed
 	}, func(w *worker) {
 		for i, n := range w.applied {
 			run.Applied[i] += n
 		}
+		if w.tally != nil {
+			seen.add(w.tally)
+		}
 	})
 	run.Results = run.Results[:done]
+	if err != nil || !o.Coverage {
+		return run, err
+	}
+	run.Coverage, err = s.cover(ctx, o, seen, tasks[:done])
 	return run, err
+}
+
+// cover makes the coverage of what was seen, and of the entries of lists.
+func (s *Suite) cover(ctx context.Context, o RunOptions, seen *tally, tasks []task) (*Coverage, error) {
+	texts := map[*rules.File]*written{}
+	for _, f := range s.Set.Files {
+		w, err := newWritten(f)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s again: %w", f.Path, err)
+		}
+		texts[f] = w
+	}
+	c := seen.coverage(s, texts)
+	probes, left := s.probes(c, texts)
+	probes, more := s.sound(probes)
+	c.Unmeasured = left + more
+	return c, s.runProbes(ctx, o, tasks, probes)
 }
 
 // worker runs cases one after the other.
 type worker struct {
 	judge   judge
 	applied []int64
-	saw     func(*Judged) // nil, or is given all that was judged
+	tally   *tally    // nil where coverage is not measured
+	seen    [][2]bool // of probes
 }
 
 // each calls do for the numbers up to n, several at once, and last once for each
@@ -187,11 +219,24 @@ func (w *worker) one(t *task, c *Call) (string, Judged) {
 			}
 		}
 	}
-	if w.saw != nil {
-		w.saw(&judged)
+	if w.tally != nil {
+		w.tally.saw(w.judge.s, judged.tool, &judged.Decision)
 	}
 	o := w.judge.s.outcome(&judged)
 	return t.want.met(&o), judged
+}
+
+// eachCall gives the calls of a case. Recorded ones that cannot be read were told
+// of when the case ran.
+func (w *worker) eachCall(t *task, f func(*Call)) {
+	if t.c.Call != nil {
+		f(t.c.Call)
+		return
+	}
+	_, _ = w.judge.s.eachRecorded(t.file, t.c, func(c *Call) error {
+		f(c)
+		return nil
+	})
 }
 
 // runRecorded holds every recorded call that a case names to its expectation.

@@ -1,0 +1,87 @@
+package rulestest
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+)
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Properties []junitProperty `xml:"properties>property,omitempty"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	File    string        `xml:"file,attr"`
+	Line    int           `xml:"line,attr"`
+	Failure *junitFailure `xml:"failure,omitempty"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// WriteJUnit writes reports as JUnit XML: a suite for each test file, with the
+// fingerprints of the rules it tested as properties. No times are in it, so the
+// same run writes the same bytes.
+func WriteJUnit(w io.Writer, reports []*Report) error {
+	var all junitSuites
+	for _, r := range reports {
+		var tested []junitProperty
+		for _, f := range r.Suite.Set.Files {
+			tested = append(tested, junitProperty{"content-rules:" + f.Name, f.Fingerprint})
+		}
+		results := r.Results
+		for _, f := range r.Suite.Tests {
+			s := junitSuite{Name: f.Path, Properties: tested}
+			at := newLines(f.Source)
+			for len(results) > 0 && results[0].File == f {
+				x := &results[0]
+				results = results[1:]
+				line, _ := at.position(x.Case.Offset)
+				c := junitCase{Name: x.Case.Name, Class: f.Path, File: f.Path, Line: line}
+				if !x.Passed {
+					s.Failures++
+					c.Failure = &junitFailure{Message: fmt.Sprintf("expected %s", x.Case.expectation()), Type: CodeCaseFailed, Text: x.Explanation()}
+				}
+				s.Cases = append(s.Cases, c)
+				s.Tests++
+			}
+			all.Suites = append(all.Suites, s)
+			all.Tests += s.Tests
+			all.Failures += s.Failures
+		}
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
