@@ -30,23 +30,13 @@ const (
 	kindAll    = kindScalar | kindArray | kindObject
 )
 
-func kindOf(k ijson.Kind) kinds {
-	switch k {
-	case ijson.Null:
-		return kindNull
-	case ijson.True, ijson.False:
-		return kindBool
-	case ijson.Number:
-		return kindNumber
-	case ijson.String:
-		return kindString
-	case ijson.Array:
-		return kindArray
-	case ijson.Object:
-		return kindObject
-	}
-	return 0
+// kindTable is kindOf as a table.
+var kindTable = [256]kinds{
+	ijson.Null: kindNull, ijson.True: kindBool, ijson.False: kindBool, ijson.Number: kindNumber,
+	ijson.String: kindString, ijson.Array: kindArray, ijson.Object: kindObject,
 }
+
+func kindOf(k ijson.Kind) kinds { return kindTable[k] }
 
 // outcome is a result of one check on one value: the four results, and that the
 // check cannot be applied to a value of this kind, which selections take apart.

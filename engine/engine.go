@@ -198,7 +198,7 @@ func (e *Engine) decide(c *Call, explain bool) Decision {
 	}
 	j.place(e.anchors, root)
 	if !explain {
-		if steps, within := j.most(p, root); within {
+		if steps, within := j.most(p); within {
 			j.full, d.Steps, d.Applied = false, steps, p.rules
 			j.quick(p, &d)
 			return d

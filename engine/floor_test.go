@@ -20,7 +20,7 @@ type floor struct {
 	tools map[string]*floorTool
 	note  *words // all substrings of the rules for every tool
 	agent *words // all prefixes
-	paths map[string]int
+	names [64][]floorName
 
 	raw   []byte
 	dec   *jsontext.Decoder
@@ -49,6 +49,8 @@ const (
 	inLevel
 	inNote
 	inAgent
+	inArgs
+	inPayment
 	floorSlots
 )
 
@@ -63,12 +65,39 @@ type floorTool struct {
 	tags     map[string]bool
 }
 
+type floorName struct {
+	name string
+	slot int
+}
+
+func floorHash(name []byte) int {
+	if len(name) == 0 {
+		return 0
+	}
+	return (len(name)*5 + int(name[0])) & 63
+}
+
+// slot is where the value of a name is kept, -1 for a name that nobody asks for.
+func (f *floor) slot(name []byte) int {
+	l := f.names[floorHash(name)]
+	for i := range l {
+		if l[i].name == string(name) {
+			return l[i].slot
+		}
+	}
+	return -1
+}
+
 func newFloor(n int) *floor {
 	f := &floor{tools: map[string]*floorTool{}}
 	f.dec = jsontext.NewDecoder(&f.buf)
-	f.paths = map[string]int{
+	for name, slot := range map[string]int{
 		"tool": inTool, "env": inEnv, "body": inBody, "url": inURL, "path": inPath, "amount": inAmount, "currency": inCurrency,
 		"recipients": inRecipients, "tags": inTags, "override": inOverride, "approved": inApproved, "level": inLevel, "note": inNote, "agent": inAgent,
+		"args": inArgs, "payment": inPayment,
+	} {
+		h := floorHash([]byte(name))
+		f.names[h] = append(f.names[h], floorName{name, slot})
 	}
 	var notes, agents []string
 	for i := range n / 10 {
@@ -121,11 +150,11 @@ func (f *floor) members(level int) error {
 		}
 		text := f.inside(name, &f.a)
 		kind := f.dec.PeekKind()
-		slot, wanted := f.paths[string(text)]
+		slot := f.slot(text)
 		switch {
-		case level == 0 && string(text) == "args" && kind == '{', level == 1 && string(text) == "payment" && kind == '{':
+		case level == 0 && slot == inArgs && kind == '{', level == 1 && slot == inPayment && kind == '{':
 			err = f.members(level + 1)
-		case !wanted:
+		case slot < 0:
 			err = f.dec.SkipValue()
 		case (slot == inRecipients || slot == inTags) && kind == '[':
 			err = f.list(slot)

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -23,11 +24,8 @@ type group struct {
 
 // groupCost is what judging all of a group's rules takes from one file's budget.
 type groupCost struct {
-	file *file
-	// Tests and checks with a selection of at most one value, and with others.
-	tests, checks         int
-	wildTests, wildChecks int
-	wild                  []wildCost
+	planCost
+	wild []wildCost // the wild ones, by selection
 }
 
 // wildCost is the part of one selection in the others.
@@ -99,21 +97,7 @@ type textFirings struct {
 const kindCount = 6
 
 // kindIndex is a kind's place in the tables of a program.
-func kindIndex(k kinds) int {
-	switch k {
-	case kindNull:
-		return 0
-	case kindBool:
-		return 1
-	case kindNumber:
-		return 2
-	case kindString:
-		return 3
-	case kindArray:
-		return 4
-	}
-	return 5
-}
+func kindIndex(k kinds) int { return bits.TrailingZeros8(uint8(k)) }
 
 var everyKind = [kindCount]kinds{kindNull, kindBool, kindNumber, kindString, kindArray, kindObject}
 
@@ -185,7 +169,7 @@ func (g *group) compile() {
 func (g *group) cost(costs map[*file]*groupCost, r *rule) {
 	c := costs[r.file]
 	if c == nil {
-		g.costs = append(g.costs, groupCost{file: r.file})
+		g.costs = append(g.costs, groupCost{planCost: planCost{file: r.file}})
 		for i := range g.costs { // the slice may have moved
 			costs[g.costs[i].file] = &g.costs[i]
 		}
@@ -403,6 +387,16 @@ func (j *judging) run(p *program) {
 		j.ask(p, v)
 		return
 	}
+	if p.sel.elements {
+		v := j.places[p.sel.at]
+		if v.Kind() != ijson.Array || v.Len() == 0 {
+			j.fire(p.empty)
+		}
+		for e := range v.Elements() {
+			j.ask(p, e)
+		}
+		return
+	}
 	base := len(j.values)
 	j.values = j.pick(j.values, p.sel, j.root, maxSelected)
 	if len(j.values) == base {
@@ -472,31 +466,33 @@ func (j *judging) ask(p *program, v ijson.Value) {
 }
 
 func (j *judging) askTexts(t *texts, text []byte) {
-	switch {
-	case t.isMap != nil:
+	if t.isMap != nil {
 		j.fire(t.isMap[string(text)])
-	default:
+	} else {
 		for k := range t.is {
 			if t.is[k].text == string(text) {
 				j.fire(t.is[k].fires)
 			}
 		}
 	}
-	switch {
-	case t.inAll != nil:
+	if t.inAll != nil {
 		j.hits = t.inAll.all(text, j.hits[:0], &j.seenStates)
 		for _, k := range j.hits {
 			j.fire(t.in[k].fires)
 		}
-	default:
+	} else {
 		for k := range t.in {
 			if strings.Contains(view(text), t.in[k].text) {
 				j.fire(t.in[k].fires)
 			}
 		}
 	}
-	j.askEnds(t.beginAll, t.begin, text, false)
-	j.askEnds(t.backAll, t.end, text, true)
+	if t.begin != nil {
+		j.askEnds(t.beginAll, t.begin, text, false)
+	}
+	if t.end != nil {
+		j.askEnds(t.backAll, t.end, text, true)
+	}
 }
 
 // askEnds asks what a text begins with, or ends with.

@@ -5,14 +5,21 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"countersign/internal/ijson"
 )
 
 // plan is what one tool's calls are judged by.
 type plan struct {
 	groups []*group
 	rules  int // of all groups
+	costs  []planCost
+}
+
+// planCost is what judging all rules of a plan takes from one file's budget: the
+// tests, and the checks in them, that select at most one value, and the others.
+type planCost struct {
+	file                  *file
+	tests, checks         int
+	wildTests, wildChecks int
 }
 
 // maxPlans bounds the names of tools whose plans are kept, and maxPlanName the
@@ -61,6 +68,9 @@ func (p *plans) of(tool string) *plan {
 	}
 	for _, g := range n.groups {
 		n.rules += len(g.rules)
+		for i := range g.costs {
+			n.add(&g.costs[i])
+		}
 	}
 	if len(tool) > maxPlanName {
 		return n
@@ -100,54 +110,63 @@ func compareRules(a, b *rule) int {
 	return cmp.Compare(a.order, b.order)
 }
 
-// most says whether a call is within the limits of all files however its rules
-// come out, and the most steps it can take.
-func (j *judging) most(p *plan, root ijson.Value) (steps int, within bool) {
-	// A value takes a byte and what stands between it and the next another; a name
-	// takes more. So at most this many are there to be selected.
-	n := len(root.Raw())/2 + 1
-	if steps, within = j.costs(p, n, false); within {
-		return steps, true
+func (p *plan) add(g *groupCost) {
+	for i := range p.costs {
+		if c := &p.costs[i]; c.file == g.file {
+			c.tests += g.tests
+			c.checks += g.checks
+			c.wildTests += g.wildTests
+			c.wildChecks += g.wildChecks
+			return
+		}
 	}
-	return j.costs(p, n, true)
+	p.costs = append(p.costs, g.planCost)
 }
 
-// costs adds up what all rules of a plan take, file by file. With exact the values
-// of each selection are counted, else each is taken to select n.
-func (j *judging) costs(p *plan, n int, exact bool) (steps int, within bool) {
-	for _, g := range p.groups {
-		for i := range g.costs {
-			f := g.costs[i].file
-			left := &j.lefts[f.number]
-			c := &g.costs[i]
-			left.values -= c.tests
-			left.steps -= c.checks
-			if exact {
-				for _, w := range c.wild {
-					k := j.count(w.sel, f.src.Limits.Values)
-					left.values -= w.tests * k
-					left.steps -= w.checks * max(1, k)
+// most says whether a call is within the limits of all files whatever comes out of
+// its rules, and the most steps it can take.
+func (j *judging) most(p *plan) (steps int, within bool) {
+	// A value takes a byte and what stands between it and the next another; a name
+	// takes more. So at most this many are there to be selected.
+	n := len(j.root.Raw())/2 + 1
+	within = true
+	for i := range p.costs {
+		c := &p.costs[i]
+		k := c.checks + c.wildChecks*n
+		steps += k
+		l := &c.file.src.Limits
+		within = within && k <= l.Steps && c.tests+c.wildTests*n <= l.Values
+	}
+	if within {
+		return steps, true
+	}
+	return j.counted(p)
+}
+
+// counted is most by the number of values that each selection really has.
+func (j *judging) counted(p *plan) (steps int, within bool) {
+	within = true
+	for i := range p.costs {
+		l := &p.costs[i].file.src.Limits
+		values, checks := p.costs[i].tests, p.costs[i].checks
+		for _, g := range p.groups {
+			for k := range g.costs {
+				if g.costs[k].file != p.costs[i].file {
+					continue
 				}
-			} else {
-				left.values -= c.wildTests * n
-				left.steps -= c.wildChecks * n
+				for _, w := range g.costs[k].wild {
+					n := j.count(w.sel, l.Values)
+					values += w.tests * n
+					checks += w.checks * max(1, n)
+				}
+				if values > l.Values || checks > l.Steps {
+					return 0, false
+				}
 			}
 		}
+		steps += checks
 	}
-	within = true
-	for _, g := range p.groups {
-		for i := range g.costs {
-			f := g.costs[i].file
-			left := &j.lefts[f.number]
-			within = within && left.values >= 0 && left.steps >= 0
-		}
-	}
-	for i := range j.lefts {
-		l := &j.engine.files[i].src.Limits
-		steps += l.Steps - j.lefts[i].steps
-		j.lefts[i] = budget{l.Values, l.Steps}
-	}
-	return steps, within
+	return steps, true
 }
 
 // count is how many values a selection selects, most+1 where there are more.

@@ -17,10 +17,11 @@ type selection struct {
 	fold  bool            // named holds folded names
 	keep  []bool          // of each segment, whether its name is in named
 
-	at     int  // number of the anchor where its segments before begin end
-	begin  int  // segments that the anchor stands for
-	single bool // at most one value is selected, the anchor's
-	key    string
+	at       int  // number of the anchor where its segments before begin end
+	begin    int  // segments that the anchor stands for
+	elements bool // the elements of a list at the anchor
+	single   bool // at most one value is selected, the anchor's
+	key      string
 }
 
 func (c *compiler) selection(t *rules.Test) *selection {
@@ -59,6 +60,7 @@ func (c *compiler) selection(t *rules.Test) *selection {
 		s.begin++
 	}
 	s.at = c.anchors.find(s.segs[:s.begin]).number
+	s.elements = !s.deep && !s.names && s.begin == len(s.segs)-1 && s.segs[s.begin].Kind == rules.Element
 	s.single = !s.deep && !s.names && s.begin == len(s.segs)
 	return s
 }
