@@ -46,11 +46,12 @@ func TestMain(m *testing.M) {
 
 // servers are the programs the test binary can be.
 var servers = map[string]func() error{
-	"bridge":   bridge,
-	"everyday": everyday,
-	"stubborn": stubborn,
-	"environ":  environ,
-	"guard":    guardProgram,
+	"bridge":    bridge,
+	"everyday":  everyday,
+	"stubborn":  stubborn,
+	"environ":   environ,
+	"guard":     guardProgram,
+	"responder": responder,
 }
 
 // self is how to start the test binary as a server.
