@@ -9,7 +9,7 @@ import (
 )
 
 // refusal says what is told of a rule that refuses: which test and which value
-// decided, the first where there are several.
+// decided, the first where there are several. The rule is the last one judged.
 func (j *judging) refusal(r *rule, code Code) Refusal {
 	x := Refusal{File: r.file.src.Name, Rule: r.src.ID, Code: code, Say: r.src.Say}
 	if code == OverBudget {
@@ -19,11 +19,7 @@ func (j *judging) refusal(r *rule, code Code) Refusal {
 	j.left, j.full = budget{maxSelected, math.MaxInt}, false
 	defer func() { j.left, j.full = kept, full }()
 
-	c := r.condition
-	if r.when != nil && code == CannotJudge && j.condition(r.when, j.root, nil) == verdict.CannotJudge {
-		c = r.when
-	}
-	t, result := j.deciding(c, j.condition(c, j.root, nil))
+	t, result := j.deciding(j.last, j.result)
 	x.Test = t.checks[0].src.Kind
 	x.Pointer = t.src.Select.Pointer.Text
 	k := &t.checks[0]
@@ -31,7 +27,9 @@ func (j *judging) refusal(r *rule, code Code) Refusal {
 		x.Found = result == verdict.Holds == k.src.Present
 	} else if v, o, ok := j.decidingValue(t, result); ok {
 		x.Found = true
-		_, x.Pointer = place(j.root, v, t)
+		if !t.sel.single {
+			_, x.Pointer = place(j.root, v, t)
+		}
 		k, x.why = j.decidingCheck(t, v, o)
 		x.Test = k.src.Kind
 	}

@@ -104,13 +104,17 @@ func (e *Engine) Limits() (argumentBytes, depth int) { return e.set.Limits() }
 
 // judging is the scratch memory of one call, and where its judging stands.
 type judging struct {
-	folder     folder
-	picker     picker
-	values     []ijson.Value // selected, a stack
-	root       ijson.Value   // the call's arguments
-	places     []ijson.Value // of the anchors, absent where nothing is
-	placed     []int         // the anchors that have a value
-	engine     *Engine
+	folder folder
+	picker picker
+	values []ijson.Value // selected, a stack
+	root   ijson.Value   // the call's arguments
+	places []ijson.Value // of the anchors, absent where nothing is
+	placed []int         // the anchors that have a value
+	engine *Engine
+	// The condition that decided the last rule, and its result.
+	last   *condition
+	result verdict.Result
+
 	lefts      []budget // of each file
 	fired      []uint8  // by a rule's order: its covers that fired
 	touched    []int    // orders of rules of which one did
@@ -144,7 +148,6 @@ func (e *Engine) begin() *judging {
 		fired:  make([]uint8, e.count),
 		lefts:  make([]budget, len(e.files)),
 	}
-	j.reset()
 	return j
 }
 
@@ -169,9 +172,6 @@ func (j *judging) reset() {
 	}
 	for _, i := range j.touched {
 		j.fired[i] = 0
-	}
-	for i, f := range j.engine.files {
-		j.lefts[i] = budget{f.src.Limits.Values, f.src.Limits.Steps}
 	}
 	j.placed, j.touched, j.candidates = j.placed[:0], j.touched[:0], j.candidates[:0]
 	j.root, j.over = ijson.Value{}, false
@@ -205,6 +205,9 @@ func (e *Engine) decide(c *Call, explain bool) Decision {
 		}
 	}
 	j.full = true
+	for i, f := range e.files {
+		j.lefts[i] = budget{f.src.Limits.Values, f.src.Limits.Steps}
+	}
 	for _, r := range p.inOrder() {
 		j.apply(r, &j.lefts[r.file.number], &d, explain)
 	}
@@ -325,6 +328,7 @@ func (j *judging) judgeRule(r *rule, root ijson.Value, t *RuleTrace) (Outcome, C
 }
 
 func (j *judging) judgeWhole(r *rule, root ijson.Value, t *RuleTrace) (Outcome, Code) {
+	j.last = nil
 	if r.when != nil {
 		var n *ConditionTrace
 		if t != nil {
@@ -335,6 +339,7 @@ func (j *judging) judgeWhole(r *rule, root ijson.Value, t *RuleTrace) (Outcome, 
 		case verdict.Fails, verdict.Absent:
 			return NotApplied, ""
 		case verdict.CannotJudge:
+			j.last, j.result = r.when, verdict.CannotJudge
 			return Refuses, CannotJudge
 		}
 	}
@@ -343,7 +348,8 @@ func (j *judging) judgeWhole(r *rule, root ijson.Value, t *RuleTrace) (Outcome, 
 		n = traceOf(r.condition, r.wanted())
 		t.Condition = n
 	}
-	switch j.condition(r.condition, root, n) {
+	j.last, j.result = r.condition, j.condition(r.condition, root, n)
+	switch j.result {
 	case verdict.CannotJudge:
 		return Refuses, CannotJudge
 	case verdict.Holds:

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"bytes"
+	"strings"
+
 	"countersign/internal/ijson"
 	"countersign/rules"
 )
@@ -22,7 +25,8 @@ type anchor struct {
 	count int
 	// elements are those of the kids that stand for an element too, by index.
 	elements map[int]*anchor
-	last     int // the greatest of these indexes
+	last     int  // the greatest of these indexes
+	escaped  bool // its own name holds a backslash, so JSON spells it otherwise
 }
 
 type kid struct {
@@ -38,7 +42,7 @@ func (a *anchors) find(segs []rules.Segment) *anchor {
 	for _, s := range segs {
 		next := at.member([]byte(s.Name))
 		if next == nil {
-			next = &anchor{number: a.count}
+			next = &anchor{number: a.count, escaped: strings.Contains(s.Name, `\`)}
 			a.count++
 			at.add(kid{s.Name, next})
 			if s.Index >= 0 {
@@ -110,7 +114,7 @@ func (j *judging) placeAt(n *anchor, v ijson.Value) {
 	switch v.Kind() {
 	case ijson.Object:
 		for name, m := range v.Members() {
-			if k := n.member(textOf(name, &j.name)); k != nil {
+			if k := j.memberAt(n, name); k != nil {
 				j.placeAt(k, m)
 			}
 		}
@@ -128,4 +132,18 @@ func (j *judging) placeAt(n *anchor, v ijson.Value) {
 			}
 		}
 	}
+}
+
+// memberAt is the anchor of a member's name. Most names have no escape, and one
+// that is spelt as the rules spell it, without a backslash, surely has none.
+func (j *judging) memberAt(n *anchor, name ijson.Value) *anchor {
+	raw := name.Raw()
+	raw = raw[1 : len(raw)-1]
+	if k := n.member(raw); k != nil && !k.escaped {
+		return k
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return nil
+	}
+	return n.member(textOf(name, &j.name))
 }
