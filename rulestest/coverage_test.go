@@ -8,7 +8,11 @@ import (
 )
 
 func TestTry(t *testing.T) {
-	suites, ps, err := rulestest.Load([]string{"testdata/files"}, rulestest.Options{})
+	dir := os.Getenv("TRY")
+	if dir == "" {
+		dir = "testdata/files"
+	}
+	suites, ps, err := rulestest.Load([]string{dir}, rulestest.Options{})
 	if err != nil || len(ps) > 0 {
 		t.Fatal(err, ps)
 	}
@@ -16,6 +20,11 @@ func TestTry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rulestest.WriteText(os.Stdout, []*rulestest.Report{r}, true)
+	rulestest.WriteText(os.Stdout, []*rulestest.Report{r}, false)
 	r.Coverage.WriteText(os.Stdout)
+	m, err := suites[0].Mutate(t.Context(), rulestest.MutantOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.WriteText(os.Stdout, false)
 }

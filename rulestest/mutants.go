@@ -1,4 +1,0 @@
-package rulestest
-type Mutants struct{}
-type MutantsJSON struct{}
-func (*Mutants) JSON() *MutantsJSON { return nil }
