@@ -337,8 +337,11 @@ func (w *world) notices() (tails []string, text string) {
 // its receipt dated T0.
 func TestStartOpenCall(t *testing.T) {
 	w, c := twoOfEach(t)
-	copied(t, c, testCall(t, "files.write", `{"x":1}`))
+	f := copied(t, c, testCall(t, "files.write", `{"x":1}`))
 	k := w.killed()
+	if _, err := f.Finish(answer(`{}`)); err != nil {
+		t.Fatal(err)
+	}
 	k.clock = &testClock{now: worldStart.Add(time.Hour)}
 	k.cfg.Clock = k.clock.Now
 	c = k.open()
