@@ -194,8 +194,9 @@ func BenchmarkRatio(b *testing.B) {
 	}
 }
 
-// ratio runs two functions in turns on one thread. Of the processor times of all
-// turns the lower quartile counts: the least may be a fault of the clock.
+// ratio runs two functions in turns on one thread and reports the medians of their
+// processor times and of the ratio of two turns that follow each other, which the
+// processor mostly runs at one speed.
 func ratio(b *testing.B, ours, floors func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -207,17 +208,16 @@ func ratio(b *testing.B, ours, floors func()) {
 		return float64(processorTime(b)-from) / float64(calls)
 	}
 	calls := max(1, min(200, int(200_000/(turn(ours, 3)+1)))) // about 200 µs a turn
-	var a, c []float64
+	var a, c, both []float64
 	for b.Loop() {
-		a, c = append(a, turn(ours, calls)), append(c, turn(floors, calls))
+		x, y := turn(ours, calls), turn(floors, calls)
+		a, c, both = append(a, x), append(c, y), append(both, x/y)
 	}
-	slices.Sort(a)
-	slices.Sort(c)
-	x, y := a[len(a)/4], c[len(c)/4]
+	for name, list := range map[string][]float64{"engine-ns": a, "floor-ns": c, "ratio": both} {
+		slices.Sort(list)
+		b.ReportMetric(list[len(list)/2], name)
+	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(x, "engine-ns")
-	b.ReportMetric(y, "floor-ns")
-	b.ReportMetric(x/y, "ratio")
 }
 
 func processorTime(b *testing.B) int64 {

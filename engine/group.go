@@ -414,53 +414,76 @@ const maxSelected = 1 << 30
 
 // ask asks about one value.
 func (j *judging) ask(p *program, v ijson.Value) {
-	s := subject{v: v, kind: kindOf(v.Kind())}
-	i := kindIndex(s.kind)
-	j.fire(p.wrong[i])
-	for _, q := range p.ask[i] {
+	kind := kindOf(v.Kind())
+	i := kindIndex(kind)
+	if w := p.wrong[i]; w != nil {
+		j.fire(w)
+	}
+	if p.ask[i] != nil {
+		j.askEach(p.ask[i], v, kind)
+	}
+	switch kind {
+	case kindString:
+		if p.plain != nil || p.finds != nil {
+			text := textOf(v, &j.decoded)
+			if p.plain != nil {
+				j.askTexts(p.plain, text)
+			}
+			if p.finds != nil {
+				j.askPatterns(p.finds, text)
+			}
+		}
+		if p.fold != nil {
+			j.form = j.folder.append(j.form[:0], textOf(v, &j.decoded))
+			j.askTexts(p.fold, j.form)
+		}
+	case kindNumber:
+		if p.lows != nil || p.highs != nil {
+			j.askBounds(p, v.Float())
+		}
+	}
+}
+
+func (j *judging) askEach(list []*question, v ijson.Value, kind kinds) {
+	s := subject{v: v, kind: kind}
+	for _, q := range list {
 		if o, _ := j.judge(q.check, &s); q.when.has(o) {
 			j.fireOne(q.fires)
 		}
 	}
-	switch s.kind {
-	case kindString:
-		if p.plain != nil {
-			j.askTexts(p.plain, j.text(&s))
+}
+
+func (j *judging) askPatterns(list []patternQuestions, text []byte) {
+	for k := range list {
+		f := &list[k]
+		if f.needed != nil && !possible(f.needed, text) {
+			continue
 		}
-		if p.fold != nil {
-			j.askTexts(p.fold, j.compared(&s, true))
-		}
-		for k := range p.finds {
-			f := &p.finds[k]
-			if f.needed != nil && !possible(f.needed, j.text(&s)) {
-				continue
-			}
-			for _, q := range f.ask {
-				if j.fired[q.fires.rule.order]&q.fires.bit == 0 && q.pattern.re.Match(j.text(&s)) {
-					j.fireOne(q.fires)
-				}
+		for _, q := range f.ask {
+			if j.fired[q.fires.rule.order]&q.fires.bit == 0 && q.pattern.re.Match(text) {
+				j.fireOne(q.fires)
 			}
 		}
-	case kindNumber:
-		if p.lows == nil && p.highs == nil {
-			return
+	}
+}
+
+func (j *judging) askBounds(p *program, f float64) {
+	for k := range p.lows {
+		b := &p.lows[k]
+		if f < b.number {
+			break
 		}
-		f := v.Float()
-		for _, b := range p.lows {
-			if f < b.number {
-				break
-			}
-			if f > b.number || b.itself {
-				j.fireOne(b.fires)
-			}
+		if f > b.number || b.itself {
+			j.fireOne(b.fires)
 		}
-		for _, b := range p.highs {
-			if f > b.number {
-				break
-			}
-			if f < b.number || b.itself {
-				j.fireOne(b.fires)
-			}
+	}
+	for k := range p.highs {
+		b := &p.highs[k]
+		if f > b.number {
+			break
+		}
+		if f < b.number || b.itself {
+			j.fireOne(b.fires)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func errorLine(id []byte, code int, why string) []byte {
 
 // toolError is the result of a call that failed, which a model sees; an error of
 // the protocol it often does not.
-func (c *call) toolError(text string) []byte {
+func (c *Call) toolError(text string) []byte {
 	b := make([]byte, 0, 160+len(text))
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, c.m.ID.Raw()...)
@@ -106,6 +106,6 @@ func apply(line []byte, edits []edit) []byte {
 // busy is the answer to a call that comes when too many wait.
 func (p *Pipeline) busy(m *Message) []byte {
 	p.log.Info("turned a call away", "err", receipts.ErrBusy)
-	c := call{m: m, modern: m.Params.Member("_meta").Member(metaVersion).Kind() == ijson.String}
+	c := Call{m: m, modern: m.Params.Member("_meta").Member(metaVersion).Kind() == ijson.String}
 	return c.toolError("busy: " + receipts.ErrBusy.Error() + "; the call was not sent")
 }

@@ -13,7 +13,7 @@ import (
 // list makes sure that the server's tools are known: the guard lists them itself
 // before the first call, and again once the server has said that they changed.
 // One call lists, the others wait for it.
-func (p *Pipeline) list(ctx context.Context, c *call) error {
+func (p *Pipeline) list(ctx context.Context, c *Call) error {
 	if _, fresh := p.tools.find(c.tool); fresh {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (p *Pipeline) list(ctx context.Context, c *call) error {
 
 // listRequest is the guard's own tools/list. What a request of the modern era
 // must say of its client is said as the call at hand says it.
-func listRequest(c *call, cursor ijson.Value) []byte {
+func listRequest(c *Call, cursor ijson.Value) []byte {
 	b := []byte(`{"jsonrpc":"2.0","id":0,"method":"tools/list","params":{`)
 	if cursor.Exists() {
 		b = append(b, `"cursor":`...)

@@ -26,10 +26,13 @@ type Place struct {
 }
 
 // enter takes the next place. At most most calls may wait beside the one whose
-// turn it is.
-func (o *order) enter(most int) (*Place, error) {
+// turn it is. With alone there is no place to keep where nobody is before.
+func (o *order) enter(most int, alone bool) (*Place, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if alone && o.between == 0 {
+		return nil, nil
+	}
 	if o.between > most {
 		return nil, receipts.ErrBusy
 	}

@@ -6,17 +6,23 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // out writes whole lines to one peer, from any goroutine. A line is written in
 // one piece, by whoever has it: nothing is queued, so a peer that does not read
-// holds up those who write to it and nobody's memory grows. After timeout the
-// peer counts as stalled, and nothing is written to it any more.
+// holds up those who write to it and nobody's memory grows. A peer that takes
+// nothing for timeout counts as stalled, and nothing is written to it any more.
 type out struct {
 	w       io.Writer
 	until   deadliner // nil where w has no deadlines
 	timeout time.Duration
+
+	// The watch over a write that waits: one timer, set at most once in timeout
+	// and not once for each line.
+	began atomic.Int64 // when the write in progress began, in Unix nanoseconds; 0 for none
+	armed atomic.Bool
 
 	mu      sync.Mutex // guards what follows, and the order of lines on w
 	scratch []byte
@@ -57,11 +63,11 @@ func (o *out) flush() error {
 	}
 	o.scratch = append(o.scratch, '\n')
 	if o.until != nil {
-		o.err = o.until.SetWriteDeadline(time.Now().Add(o.timeout))
+		o.began.Store(time.Now().UnixNano())
+		o.watch(o.timeout)
 	}
-	if o.err == nil {
-		_, o.err = o.w.Write(o.scratch)
-	}
+	_, o.err = o.w.Write(o.scratch)
+	o.began.Store(0)
 	if errors.Is(o.err, os.ErrDeadlineExceeded) {
 		o.err = fmt.Errorf("%w: nothing taken for %v", ErrStalled, o.timeout)
 	}
@@ -69,6 +75,30 @@ func (o *out) flush() error {
 		o.scratch = nil
 	}
 	return o.err
+}
+
+// watch has look called after d, unless that is to happen anyway.
+func (o *out) watch(d time.Duration) {
+	if o.armed.CompareAndSwap(false, true) {
+		time.AfterFunc(d, o.look)
+	}
+}
+
+// look ends the write in progress where it has waited for too long, and else
+// comes back when it would have.
+func (o *out) look() {
+	o.armed.Store(false) // before began is read, so that a write begun since is not missed
+	began := o.began.Load()
+	if began == 0 {
+		return
+	}
+	left := o.timeout - time.Since(time.Unix(0, began))
+	if left > 0 {
+		o.watch(left)
+		return
+	}
+	// No other write begins while this one waits.
+	_ = o.until.SetWriteDeadline(time.Unix(1, 0))
 }
 
 // end makes every later write fail with err.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ type Pipeline struct {
 	tools    catalog
 	listing  chan struct{} // holds one token: who has it lists the tools
 	rounds   rounds
+	late     deadlines
 	log      *slog.Logger
 	now      func() time.Time
 }
@@ -46,6 +48,8 @@ func New(cfg Config, rules *Rules, chain Chain, log *slog.Logger, now func() tim
 	if chain == nil {
 		p.chain = unrecorded{now}
 	}
+	p.late.after = cfg.Timeout
+	p.late.passed = func(c *Call) { p.GiveUp(c, errLate) }
 	p.rules.Store(rules)
 	return p, nil
 }
@@ -57,7 +61,7 @@ func (p *Pipeline) SetRules(rules *Rules) { p.rules.Store(rules) }
 type Peer struct {
 	Upstream                  Upstream
 	ClientName, ClientVersion string // what the client said of itself at the start
-	Place                     *Place // the call's place among those of its connection; nil: none to keep
+	Place                     *Place // the call's place among those of its connection; nil: none before it
 }
 
 // Reply is what the agent gets for a call.
@@ -68,7 +72,7 @@ type Reply struct {
 	Fatal error
 }
 
-// Causes for which a call's context ends.
+// Causes for which a call is given up.
 var errStopped = errors.New("the guard stops")
 
 // cancelled is the cause of a call that its agent gave up, with the agent's own
@@ -77,10 +81,12 @@ type cancelled struct{ notification *Message }
 
 func (*cancelled) Error() string { return "the agent gave the call up" }
 
-// call is one tools/call on its way.
-type call struct {
-	m         *Message
-	peer      Peer
+// Call is one tools/call on its way.
+type Call struct {
+	m    *Message
+	peer Peer
+	done func(Reply)
+
 	tool      string
 	arguments ijson.Value // absent ones stay absent
 	input     ijson.Value // inputResponses
@@ -95,6 +101,14 @@ type call struct {
 	argumentSum string // the digest of the arguments
 	no          *refusal
 	record      receipts.Call
+
+	mu     sync.Mutex              // guards what follows
+	cancel context.CancelCauseFunc // ends its waiting; nil where it does not wait
+	cause  error                   // why it was given up; nil while it is not
+	sent   int64                   // its number at the server; 0 while it is not there
+
+	then func(*Message, string) // what follows its outcome
+	over atomic.Bool            // it has its outcome
 }
 
 // refusal is why a call that was read is not made.
@@ -104,16 +118,34 @@ type refusal struct {
 	note           string // for the ledger alone
 }
 
-// Call takes one tools/call through the pipeline and returns what the agent is
-// to be given. It returns when the call's receipt is written, or when there is
-// none. The context's cause says why a call is given up, see [Serve].
-func (p *Pipeline) Call(ctx context.Context, m *Message, peer Peer) Reply {
-	defer peer.Place.pass()
+// Begin takes one tools/call into the pipeline. done is called once, with what
+// the agent is to be given, when the call's receipt is written or when there is
+// none to be. Where nothing can make the call wait it is at the server when Begin
+// returns; otherwise it goes on in a goroutine that ends before done is called.
+// The message must stay as it is until then.
+func (p *Pipeline) Begin(m *Message, peer Peer, done func(Reply)) *Call {
+	c := &Call{m: m, peer: peer, done: done}
+	if !p.recorded && peer.Place == nil && p.tools.fresh() {
+		p.run(context.Background(), c)
+		return c
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c.cancel = cancel
+	go func() {
+		defer cancel(nil)
+		p.run(ctx, c)
+	}()
+	return c
+}
+
+// run takes a call through the steps of guard.md, section 3.
+func (p *Pipeline) run(ctx context.Context, c *Call) {
+	defer c.peer.Place.pass()
 
 	// Read: what is not a call goes no further.
-	c, f := p.read(m, peer)
-	if f != nil {
-		return p.fault(m, f)
+	if f := p.read(c); f != nil {
+		c.done(p.fault(c.m, f))
+		return
 	}
 
 	// Name: action and amount, by the tool's name and the settings alone.
@@ -122,49 +154,54 @@ func (p *Pipeline) Call(ctx context.Context, m *Message, peer Peer) Reply {
 	// Wait: one call at a time. T0 is when the turn came.
 	turn, err := p.wait(ctx, c)
 	if err != nil {
-		return p.unturned(ctx, c, err)
+		c.done(p.unturned(ctx, c, err))
+		return
 	}
-	defer turn.Release()
 
 	// Judge: schema, content rules, then the slip.
-	if f := p.judge(c, turn); f != nil {
+	f := p.judge(c, turn)
+	switch {
+	case f != nil:
 		turn.Release()
-		return p.fault(m, f)
-	}
-	if c.no != nil {
-		return p.refuse(c, turn)
+		c.done(p.fault(c.m, f))
+		return
+	case c.no != nil:
+		c.done(p.refuse(c, turn))
+		return
 	}
 
 	// Copy: on the disk before a byte goes upstream.
 	flight, err := turn.Copy(c.record)
 	if err != nil {
-		return p.unrecordable(c, err)
+		turn.Release()
+		c.done(p.unrecordable(c, err))
+		return
 	}
 
 	// Forward: the call's own bytes.
-	answer, reason := p.forward(ctx, c)
-	defer answer.free()
+	p.forward(c, func(answer *Message, reason string) {
+		defer answer.free()
 
-	// Outcome: what the agent will be given is digested and recorded.
-	outcome := p.outcome(c, answer, reason)
-	receipt, err := flight.Finish(outcome)
-	if err != nil {
-		return p.withheld(c, err)
-	}
+		// Outcome: what the agent will be given is digested and recorded.
+		outcome := p.outcome(c, answer, reason)
+		receipt, err := flight.Finish(outcome)
+		if err != nil {
+			c.done(p.withheld(c, err))
+			return
+		}
 
-	// Answer: only now.
-	return p.answer(ctx, c, answer, reason, receipt)
+		// Answer: only now.
+		c.done(p.answer(c, answer, reason, receipt))
+	})
 }
 
 // callParams are the members that params of a tools/call may have.
 var callParams = paramsOf["tools/call"]
 
 // read is the step Read: the shape of a tools/call.
-func (p *Pipeline) read(m *Message, peer Peer) (*call, *fault) {
-	c := &call{m: m, peer: peer}
-	bad := func(why string) (*call, *fault) {
-		return nil, &fault{code: codeParams, id: m.ID.Raw(), why: why}
-	}
+func (p *Pipeline) read(c *Call) *fault {
+	m := c.m
+	bad := func(why string) *fault { return &fault{code: codeParams, id: m.ID.Raw(), why: why} }
 	var name, task ijson.Value
 	for member, value := range m.Params.Members() {
 		switch {
@@ -207,7 +244,7 @@ func (p *Pipeline) read(m *Message, peer Peer) (*call, *fault) {
 	if task.Exists() {
 		c.no = &refusal{by: "settings", code: "tasks-not-offered", say: "tasks are not offered here; call the tool without one"}
 	}
-	return c, nil
+	return nil
 }
 
 // Members of _meta that a request of the modern era says everything with.
@@ -222,7 +259,7 @@ const (
 const notOffered = "this tool is not offered here"
 
 // name is the step Name.
-func (p *Pipeline) name(ctx context.Context, c *call) {
+func (p *Pipeline) name(ctx context.Context, c *Call) {
 	no := func(code, say, note string) {
 		if c.no == nil {
 			c.no = &refusal{by: "settings", code: code, say: say, note: note}
@@ -265,7 +302,7 @@ func (p *Pipeline) name(ctx context.Context, c *call) {
 }
 
 // wait is the step Wait.
-func (p *Pipeline) wait(ctx context.Context, c *call) (Turn, error) {
+func (p *Pipeline) wait(ctx context.Context, c *Call) (Turn, error) {
 	if err := c.peer.Place.come(ctx); err != nil {
 		return nil, err
 	}
@@ -287,7 +324,7 @@ func (p *Pipeline) wait(ctx context.Context, c *call) (Turn, error) {
 
 // judge is the step Judge. It sets c.no where the call is refused; a fault is
 // for what is answered at the level of messages.
-func (p *Pipeline) judge(c *call, turn Turn) *fault {
+func (p *Pipeline) judge(c *Call, turn Turn) *fault {
 	c.rules = p.rules.Load()
 	if p.recorded {
 		c.record = p.recordOf(c)
@@ -372,7 +409,7 @@ func (p *Pipeline) watched(d engine.Decision) []receipts.Watched {
 }
 
 // argumentDigest is the SHA-256 of the arguments' canonical form.
-func (c *call) argumentDigest() string {
+func (c *Call) argumentDigest() string {
 	if c.argumentSum == "" {
 		c.argumentSum = fingerprint([]byte("{}"))
 		if c.arguments.Exists() {
@@ -383,7 +420,7 @@ func (c *call) argumentDigest() string {
 }
 
 // recordOf is what is on record of the call, whatever comes of it.
-func (p *Pipeline) recordOf(c *call) receipts.Call {
+func (p *Pipeline) recordOf(c *Call) receipts.Call {
 	details := []receipts.Detail{
 		{Name: detailArguments, SHA256: c.argumentDigest()},
 		{Name: p.cfg.detailPrefix() + detailTool, SHA256: fingerprint([]byte(c.tool))},
@@ -410,7 +447,7 @@ func (p *Pipeline) recordOf(c *call) receipts.Call {
 }
 
 // refuse ends a call that is not made: it is on record before the agent is told.
-func (p *Pipeline) refuse(c *call, turn Turn) Reply {
+func (p *Pipeline) refuse(c *Call, turn Turn) Reply {
 	err := turn.Refuse(receipts.Refused{Call: c.record, By: c.no.by, Code: c.no.code, Rule: c.no.rule, Note: c.no.note})
 	p.log.Info("refused a call", "tool", short(c.tool), "by", c.no.by, "code", c.no.code, "rule", c.no.rule, "note", c.no.note)
 	r := Reply{Line: c.toolError(c.no.say)}
@@ -423,46 +460,81 @@ func (p *Pipeline) refuse(c *call, turn Turn) Reply {
 	return r
 }
 
-// forward is the step Forward: it sends the call and waits for what comes of it.
-// Where the outcome is not known there is a reason in place of an answer.
-func (p *Pipeline) forward(ctx context.Context, c *call) (*Message, string) {
-	type settled struct {
-		m   *Message
-		err error
+// forward is the step Forward: it sends the call, and has then called once, with
+// what comes of it. Where the outcome is not known there is a reason in place of
+// an answer. then is called from the goroutine in which the server's messages
+// come, unless there are records to write.
+func (p *Pipeline) forward(c *Call, then func(*Message, string)) {
+	if p.recorded {
+		inner := then
+		then = func(m *Message, reason string) { go inner(m, reason) }
 	}
-	came := make(chan settled, 1) // one answer at most, which never waits
-	n, err := c.peer.Upstream.Open(func(m *Message, err error) { came <- settled{m, err} })
+	c.then = then
+	n, err := c.peer.Upstream.Open(func(m *Message, err error) {
+		c.settled()
+		then(m, unknown(err))
+	})
 	if err == nil {
 		err = c.peer.Upstream.Request(n, c.m)
 	}
 	c.peer.Place.pass()
 	if err != nil {
 		p.log.Warn("the tool server did not take a call", "tool", short(c.tool), "err", err)
-		return nil, reasonClosed
+		then(nil, reasonClosed)
+		return
 	}
-	late := time.NewTimer(p.cfg.Timeout)
-	defer late.Stop()
-	reason := reasonTimeout
-	var notification *Message
-	select {
-	case s := <-came:
-		return s.m, unknown(s.err)
-	case <-late.C:
-	case <-ctx.Done():
-		reason = reasonStopped
-		var gaveUp *cancelled
-		if errors.As(context.Cause(ctx), &gaveUp) {
-			reason, notification = reasonCancelled, gaveUp.notification
-		}
+	p.late.add(c)
+	c.mu.Lock()
+	c.sent = n
+	cause := c.cause
+	c.mu.Unlock()
+	if cause != nil { // given up while it was being sent
+		p.abandon(c, n, cause)
 	}
+}
+
+// settled takes a call that has its answer from those that may be late.
+func (c *Call) settled() { c.over.Store(true) }
+
+// GiveUp gives a call up: before it is sent it never will be, afterwards its
+// outcome is not known. A call that has its answer already goes on.
+func (p *Pipeline) GiveUp(c *Call, cause error) {
+	c.mu.Lock()
+	if c.cause == nil {
+		c.cause = cause
+	}
+	n, cancel := c.sent, c.cancel
+	c.mu.Unlock()
+	switch {
+	case n != 0:
+		p.abandon(c, n, cause)
+	case cancel != nil:
+		cancel(cause)
+	}
+}
+
+// errLate is the cause of a call that has no answer in time.
+var errLate = errors.New("no answer in time")
+
+// abandon gives up waiting for the answer to a call that was sent, and tells the
+// server.
+func (p *Pipeline) abandon(c *Call, n int64, cause error) {
 	if !c.peer.Upstream.Forget(n) {
-		s := <-came // it came at the same moment
-		return s.m, unknown(s.err)
+		return // its answer came at the same moment
+	}
+	c.settled()
+	reason, notification := reasonStopped, (*Message)(nil)
+	var gaveUp *cancelled
+	switch {
+	case errors.As(cause, &gaveUp):
+		reason, notification = reasonCancelled, gaveUp.notification
+	case errors.Is(cause, errLate):
+		reason = reasonTimeout
 	}
 	if err := c.peer.Upstream.Put(cancellation(n, reason, notification)); err != nil {
 		p.log.Debug("the tool server did not take a cancellation", "err", err)
 	}
-	return nil, reason
+	c.then(nil, reason)
 }
 
 // unknown is why the outcome of a call is not known, by what its upstream says.
@@ -488,7 +560,7 @@ func cancellation(n int64, reason string, own *Message) []byte {
 }
 
 // outcome is the step Outcome: the digest of what the agent will be given.
-func (p *Pipeline) outcome(c *call, answer *Message, reason string) receipts.Outcome {
+func (p *Pipeline) outcome(c *Call, answer *Message, reason string) receipts.Outcome {
 	var o receipts.Outcome
 	switch {
 	case !p.recorded:
@@ -507,7 +579,7 @@ func (p *Pipeline) outcome(c *call, answer *Message, reason string) receipts.Out
 }
 
 // answer is the step Answer.
-func (p *Pipeline) answer(ctx context.Context, c *call, answer *Message, reason string, receipt receipts.Receipt) Reply {
+func (p *Pipeline) answer(c *Call, answer *Message, reason string, receipt receipts.Receipt) Reply {
 	if answer == nil {
 		p.log.Warn("the outcome of a call is not known", "tool", short(c.tool), "reason", reason)
 		if reason == reasonCancelled {
@@ -543,7 +615,7 @@ func (p *Pipeline) saysUnknown(reason string) string {
 }
 
 // unturned answers a call whose turn did not come. Nothing of it was sent.
-func (p *Pipeline) unturned(ctx context.Context, c *call, err error) Reply {
+func (p *Pipeline) unturned(ctx context.Context, c *Call, err error) Reply {
 	var gaveUp *cancelled
 	switch cause := context.Cause(ctx); {
 	case errors.As(cause, &gaveUp):
@@ -558,7 +630,7 @@ func (p *Pipeline) unturned(ctx context.Context, c *call, err error) Reply {
 }
 
 // unrecordable answers a call that cannot be recorded and is therefore not sent.
-func (p *Pipeline) unrecordable(c *call, err error) Reply {
+func (p *Pipeline) unrecordable(c *Call, err error) Reply {
 	p.log.Error("recording a call", "tool", short(c.tool), "err", err)
 	r := Reply{Line: c.toolError("the call cannot be recorded now and was not sent")}
 	if final(err) {
@@ -568,7 +640,7 @@ func (p *Pipeline) unrecordable(c *call, err error) Reply {
 }
 
 // withheld answers a call that was made and whose outcome cannot be recorded.
-func (p *Pipeline) withheld(c *call, err error) Reply {
+func (p *Pipeline) withheld(c *Call, err error) Reply {
 	p.log.Error("recording an outcome", "tool", short(c.tool), "err", err)
 	return Reply{
 		Line:  c.toolError("the server answered; its answer is withheld because it could not be recorded; do not repeat the call"),

@@ -48,7 +48,7 @@ type session struct {
 	log  *slog.Logger
 	pool pool
 
-	calls sync.WaitGroup
+	calls sync.WaitGroup // calls, and requests being refused, that have no answer yet
 	order order
 	ended chan error // holds the first reason to end that came from within
 
@@ -67,8 +67,8 @@ type session struct {
 type request struct {
 	id     []byte // as the agent wrote it
 	method string
-	number int64                   // at the server; 0 until it is sent, and of calls
-	cancel context.CancelCauseFunc // of calls and of requests being refused; nil of others
+	number int64       // at the server; 0 until it is sent, and of calls
+	giveUp func(error) // of calls and of requests being refused; nil of others
 }
 
 // asked is a request of the server.
@@ -96,9 +96,6 @@ func Serve(ctx context.Context, c Connection) error {
 		askedAs: map[string]int64{},
 		listens: map[int64][]byte{},
 	}
-	// What the calls stand under. It outlasts ctx by what it takes to say why.
-	calls, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
 
 	started := make(chan struct{}) // the server may speak before Start returns
 	up, err := c.Start(func(m *Message) { <-started; s.fromServer(m) })
@@ -109,7 +106,7 @@ func Serve(ctx context.Context, c Connection) error {
 	close(started)
 
 	read := make(chan error, 1)
-	go func() { read <- s.readAgent(calls) }()
+	go func() { read <- s.readAgent() }()
 
 	var result error
 	reading := true
@@ -117,17 +114,14 @@ func Serve(ctx context.Context, c Connection) error {
 	case result = <-read:
 		reading = false
 		if result == nil {
-			result = s.drain(ctx, stop)
+			result = s.drain(ctx)
 		}
 	case <-ctx.Done():
 	case result = <-s.ended:
 	case <-up.Done():
 		result = ErrUpstreamClosed
 	}
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
-	stop(errStopped)
+	s.stop()
 	if reading && endReading(s.in) {
 		<-read
 	}
@@ -156,18 +150,34 @@ func endReading(r io.Reader) bool {
 	return false
 }
 
+// stop gives up every call, and lets none begin.
+func (s *session) stop() {
+	s.mu.Lock()
+	s.closing = true
+	var all []func(error)
+	for _, r := range s.open {
+		if r.giveUp != nil {
+			all = append(all, r.giveUp)
+		}
+	}
+	s.mu.Unlock()
+	for _, giveUp := range all {
+		giveUp(errStopped)
+	}
+}
+
 // drain waits, once the agent sends no more, for what it still waits for.
-func (s *session) drain(ctx context.Context, stop context.CancelCauseFunc) error {
+func (s *session) drain(ctx context.Context) error {
 	calls := make(chan struct{})
 	go func() { s.calls.Wait(); close(calls) }()
 	select {
 	case <-calls:
 	case <-ctx.Done():
-		stop(errStopped)
+		s.stop()
 		<-calls
 		return nil
 	case err := <-s.ended:
-		stop(errStopped)
+		s.stop()
 		<-calls
 		return err
 	}
@@ -231,7 +241,7 @@ func (s *session) sendMessage(m *Message, id []byte) {
 }
 
 // readAgent reads the agent's messages to the end of its input.
-func (s *session) readAgent(ctx context.Context) error {
+func (s *session) readAgent() error {
 	lines := newLineReader(s.in, s.p.cfg.BodyLimit)
 	for {
 		m := s.pool.get()
@@ -260,7 +270,7 @@ func (s *session) readAgent(ctx context.Context) error {
 			m.free()
 			continue
 		}
-		s.fromAgent(ctx, m)
+		s.fromAgent(m)
 	}
 }
 
@@ -272,10 +282,10 @@ func (s *session) fault(m *Message, f *fault) {
 }
 
 // fromAgent takes one message of the agent, which it owns, to where it belongs.
-func (s *session) fromAgent(ctx context.Context, m *Message) {
+func (s *session) fromAgent(m *Message) {
 	switch m.Kind {
 	case Request:
-		s.request(ctx, m)
+		s.request(m)
 		return // whoever has it frees it
 	case Notification:
 		s.notification(m)
@@ -310,7 +320,7 @@ func number(id ijson.Value) (int64, bool) {
 }
 
 // request takes one request of the agent.
-func (s *session) request(ctx context.Context, m *Message) {
+func (s *session) request(m *Message) {
 	r := &request{id: bytes.Clone(m.ID.Raw()), method: m.Method}
 	peer := Peer{Upstream: s.up}
 	var f *fault
@@ -331,7 +341,7 @@ func (s *session) request(ctx context.Context, m *Message) {
 		return
 	}
 	if m.Method == "tools/call" {
-		s.call(ctx, m, r, peer)
+		s.call(m, r, peer)
 		return
 	}
 	f, no := s.p.keeps(m, peer)
@@ -341,59 +351,84 @@ func (s *session) request(ctx context.Context, m *Message) {
 		s.fault(m, f)
 		m.free()
 	case no != nil:
-		s.aside(ctx, m, r, func(ctx context.Context) Reply { return s.p.refuseRequest(ctx, m, peer, no) })
+		s.refuse(m, r, peer, no)
 	default:
 		s.passOn(m, r)
 	}
 }
 
-// call takes one tools/call through the pipeline, in a goroutine of its own but
-// in its place among the calls.
-func (s *session) call(ctx context.Context, m *Message, r *request, peer Peer) {
+// call takes one tools/call into the pipeline, in its place among the calls.
+func (s *session) call(m *Message, r *request, peer Peer) {
 	most := MaxOpen // without a chain calls do not wait for one another
 	if s.p.recorded {
 		most = s.p.cfg.MaxWaiting
 	}
-	place, err := s.order.enter(most)
-	if err != nil {
+	var err error
+	if peer.Place, err = s.order.enter(most, !s.p.recorded); err != nil {
 		s.close(m.key, r)
 		s.send(s.p.busy(m))
 		m.free()
 		return
 	}
-	peer.Place = place
-	s.aside(ctx, m, r, func(ctx context.Context) Reply { return s.p.Call(ctx, m, peer) })
-}
-
-// aside answers a request from a goroutine of its own.
-func (s *session) aside(ctx context.Context, m *Message, r *request, answer func(context.Context) Reply) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	s.mu.Lock()
-	r.cancel = cancel
-	if s.closing {
-		cancel(errStopped) // what waits for the calls may have looked already
-	} else {
-		s.calls.Add(1)
-	}
-	s.mu.Unlock()
-	if ctx.Err() != nil {
+	if !s.begin() {
+		peer.Place.pass()
 		s.close(m.key, r)
 		m.free()
 		return
 	}
-	go func() {
-		defer s.calls.Done()
-		defer cancel(nil)
-		reply := answer(ctx)
+	c := s.p.Begin(m, peer, func(reply Reply) { s.replied(m, r, reply) })
+	s.givesUp(r, func(cause error) { s.p.GiveUp(c, cause) })
+}
+
+// refuse records and answers a request that is refused, in a goroutine of its
+// own: the record may have to wait for its turn.
+func (s *session) refuse(m *Message, r *request, peer Peer, no *refusal) {
+	if !s.begin() {
 		s.close(m.key, r)
-		if reply.Line != nil {
-			s.send(reply.Line)
-		}
-		if reply.Fatal != nil {
-			s.end(reply.Fatal)
-		}
 		m.free()
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s.givesUp(r, cancel)
+	go func() {
+		defer cancel(nil)
+		s.replied(m, r, s.p.refuseRequest(ctx, m, peer, no))
 	}()
+}
+
+// begin counts a call in, unless the connection ends.
+func (s *session) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		s.calls.Add(1)
+	}
+	return !s.closing
+}
+
+// givesUp notes how a request is given up, and does so at once where the
+// connection ends meanwhile.
+func (s *session) givesUp(r *request, giveUp func(error)) {
+	s.mu.Lock()
+	r.giveUp = giveUp
+	closing := s.closing
+	s.mu.Unlock()
+	if closing {
+		giveUp(errStopped)
+	}
+}
+
+// replied gives the agent the answer to a call and counts it out.
+func (s *session) replied(m *Message, r *request, reply Reply) {
+	defer s.calls.Done()
+	s.close(m.key, r)
+	if reply.Line != nil {
+		s.send(reply.Line)
+	}
+	if reply.Fatal != nil {
+		s.end(reply.Fatal)
+	}
+	m.free()
 }
 
 // close forgets an open request of the agent; its id may be used again.
@@ -503,18 +538,18 @@ func (s *session) cancelled(m *Message) {
 	}
 	s.mu.Lock()
 	r := s.open[key]
-	var cancel context.CancelCauseFunc
+	var giveUp func(error)
 	var n int64
 	if r != nil {
-		cancel, n = r.cancel, r.number
+		giveUp, n = r.giveUp, r.number
 	}
 	s.mu.Unlock()
 	switch {
 	case r == nil:
 		// Late ones are usual: the answer was on its way already.
 		s.log.Debug("dropped a cancellation of a request that is not open")
-	case cancel != nil:
-		cancel(&cancelled{m}) // the call has the notification now
+	case giveUp != nil:
+		giveUp(&cancelled{m}) // which has the notification now
 		return
 	case r.method == "initialize":
 		// It must not be cancelled; its answer would be missed.

@@ -53,22 +53,29 @@ type catalog struct {
 	mu    sync.Mutex // guards what follows
 	tools map[string]*definition
 	size  int  // bytes of all definitions
-	fresh bool // the server's whole list was read, and it said of no change since
+	whole bool // the server's whole list was read, and it said of no change since
 	turn  int  // how often the server has said that its list changed
 }
 
 // find is a tool's definition, and whether the list is known to be whole.
-func (c *catalog) find(tool string) (d *definition, fresh bool) {
+func (c *catalog) find(tool string) (d *definition, whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tools[tool], c.fresh
+	return c.tools[tool], c.whole
+}
+
+// fresh says whether the list is known to be whole.
+func (c *catalog) fresh() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.whole
 }
 
 // stale notes that the server's list changed.
 func (c *catalog) stale() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.fresh = false
+	c.whole = false
 	c.turn++
 }
 
@@ -125,7 +132,7 @@ func (c *catalog) replace(whole map[string]*definition, mark int) ([]change, err
 			return changes, err
 		}
 	}
-	c.fresh = c.turn == mark
+	c.whole = c.turn == mark
 	return changes, nil
 }
 
@@ -167,7 +174,7 @@ func readTools(result ijson.Value) (map[string]*definition, error) {
 			return nil, fmt.Errorf("a tool stands twice in the server's list")
 		}
 		d := new(definition)
-		err := d.doc.Parse(bytes.Clone(tool.Raw()), ijson.Options{Depth: serverDepth, Doubles: true})
+		err := d.doc.Parse(bytes.Clone(tool.Raw()), ijson.Options{Depth: serverDepth, Doubles: true, AnyName: true})
 		if err != nil { // it was read once already
 			return nil, fmt.Errorf("reading a tool's definition: %w", err)
 		}

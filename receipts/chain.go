@@ -57,8 +57,8 @@ var (
 	ErrNotChecked = errors.New("the call is not the one that was checked and allowed")
 )
 
-// ChainConfig says what a chain is made of. All members but Log, OldKeys and
-// Rollover are needed.
+// ChainConfig says what a chain is made of. All members but Log, OldKeys,
+// Rollover and MarkEvery are needed.
 type ChainConfig struct {
 	Name   string // the agent's, 1 to 64 of a-z 0-9 . - _
 	Store  Store
@@ -79,6 +79,7 @@ type ChainConfig struct {
 
 	DenialsPerHour int // 0: none is written, all are counted
 	MaxWaiting     int // calls that may wait for the turn
+	MarkEvery      int // receipts and denials between two marks; 0: DefaultMarkEvery
 
 	Version  string      // of the program
 	Settings string      // fingerprint of the settings
@@ -182,6 +183,9 @@ func (l *lockedReader) Read(p []byte) (int, error) {
 func OpenChain(ctx context.Context, cfg ChainConfig) (*Chain, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
+	}
+	if cfg.MarkEvery <= 0 {
+		cfg.MarkEvery = DefaultMarkEvery
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

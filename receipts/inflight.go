@@ -125,7 +125,7 @@ func (c *Chain) took(line []byte, stub *Stub, fingerprint string) {
 		c.fail(fmt.Errorf("the receipt just written is not sound: %w", e.Problems[0]))
 		return
 	}
-	if c.unmarked++; c.unmarked >= markEvery {
+	if c.unmarked++; c.unmarked >= c.cfg.MarkEvery {
 		if err := c.writeMark(); err != nil && !errors.Is(err, ErrNoRoom) {
 			c.fail(err)
 		}

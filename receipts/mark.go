@@ -6,9 +6,9 @@ import (
 	"iter"
 )
 
-// markEvery is how many receipts and denials there are between two marks: what a
-// start has to check anew, under a second of signatures.
-const markEvery = 256
+// DefaultMarkEvery is how many receipts and denials there are between two marks:
+// what a start has to check anew, under a second of signatures.
+const DefaultMarkEvery = 256
 
 // with is the extent with one more line.
 func (e Extent) with(line []byte) Extent {
