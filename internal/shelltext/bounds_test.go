@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -98,6 +99,27 @@ func TestBounds(t *testing.T) {
 	if got, _ := j.JudgeArgv([]string{"ls", strings.Repeat("a", shelltext.MaxListBytes)}); got != verdict.CannotJudge {
 		t.Errorf("more bytes: %v", got)
 	}
+}
+
+// TestConcurrent holds that one judge gives many at once the answers it gives one.
+func TestConcurrent(t *testing.T) {
+	j := judge(t, openOperand("bash"))
+	texts := attempts["wrapped"]
+	want := make([]shelltext.Finding, len(texts))
+	for i, text := range texts {
+		want[i] = j.Weigh(text)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i, text := range texts {
+				if got := j.Weigh(text); got != want[i] {
+					t.Errorf("%q: %+v at once with others, %+v alone", text, got, want[i])
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // quote writes a word so that every shell reads it as it is.

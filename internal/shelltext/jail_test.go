@@ -68,6 +68,7 @@ var jailShells = map[string]jailJob{
 var jailEnv = []string{
 	"PATH=/bin", "HOME=/w", "lower=rm low", "Q1=rm q", "Q2=-v a[$(rm q2)]", "Q3=a[$(rm q3)]", "Q4=;rm q4", "Q5=$(rm q5)",
 	"Q6=. -exec rm {} ;", "Q7=a[$(rm q7)]=1", "Q8='", "Q9=-va[$(rm q9)]", "EMPTY=", "n=1",
+	"x=-v a[$(rm qx)]", "y=a[$(rm qy)]",
 }
 
 // newJail builds a jail, or says loudly why it cannot and skips.
