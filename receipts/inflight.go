@@ -125,11 +125,8 @@ func (c *Chain) took(line []byte, stub *Stub, fingerprint string) {
 		c.fail(fmt.Errorf("the receipt just written is not sound: %w", e.Problems[0]))
 		return
 	}
-	if c.unmarked++; c.unmarked >= c.cfg.MarkEvery {
-		if err := c.writeMark(); err != nil && !errors.Is(err, ErrNoRoom) {
-			c.fail(err)
-		}
-	}
+	c.unmarked++
+	c.markIfDue()
 }
 
 // signedPair is a receipt in the making: stub and countersignature, each signed with

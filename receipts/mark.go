@@ -2,6 +2,7 @@ package receipts
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"iter"
 )
@@ -58,6 +59,17 @@ func (c *Chain) writeMark() error {
 		c.unmarked = 0
 	}
 	return err
+}
+
+// markIfDue writes a mark after so many records. The caller has the turn. With no
+// room it is tried again after the next record.
+func (c *Chain) markIfDue() {
+	if c.unmarked < c.cfg.MarkEvery {
+		return
+	}
+	if err := c.writeMark(); err != nil && !errors.Is(err, ErrNoRoom) {
+		c.fail(err)
+	}
 }
 
 // backwards gives the lines of the first size bytes of r from the last to the

@@ -225,7 +225,8 @@ func (c *Chain) writeAgain(call *CallLine, out *OutcomeLine) error {
 // start that finds it, and no open line behind it, completes what it announces.
 func (f *found) rollOver() error {
 	c := f.c
-	name := "until-" + c.cfg.Clock().UTC().Format("20060102T150405Z")
+	next, _ := c.ledger.head()
+	name := fmt.Sprintf("until-record-%d", next+1) // of the notice, so no two are alike
 	n := &NoticeLine{What: noticeRollover, File: name, Bytes: c.book.end.Bytes, SHA256: c.checker.Root(),
 		Text: fmt.Sprintf("a book of %d entries was put aside; sha256 is its top fingerprint", c.book.end.Lines)}
 	if err := c.Sync(); err != nil {

@@ -182,7 +182,8 @@ func (t *Turn) Refuse(r Refused) error {
 		c.fail(err)
 		return c.Err()
 	}
-	return nil
+	c.markIfDue()
+	return c.Err()
 }
 
 // appendDenial writes a denial's line, which is made durable soon.
