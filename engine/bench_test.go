@@ -91,7 +91,7 @@ func policyCall(n int, large, deny bool) []byte {
 	}
 	args := object{
 		"agent": "agent-7", "env": "staging", "body": body, "url": "https://api.example.com/v1/items",
-		"path":    fmt.Sprintf("/srv/%d/data/./report.txt", i),
+		"path":    fmt.Sprintf("/srv/%d/data/report.txt", i),
 		"payment": object{"amount": 129, "currency": "EUR"},
 		"note":    "monthly run", "level": "high", "approved": false,
 	}

@@ -79,9 +79,8 @@ type scalarSet struct {
 	kinds   kinds // of the entries
 	texts   map[string]bool
 	numbers map[float64]bool
-	bools   [2]bool // false, true
-	only    string  // of a set of one text
-	one     bool
+	bools   [2]bool  // false, true
+	few     []string // the texts, where they are at most fewTexts
 }
 
 // textSet is the texts of a contains, startsWith or endsWith, folded where they
@@ -312,7 +311,10 @@ func (c *compiler) scalarSet(values []rules.Scalar, fold bool) (*scalarSet, erro
 			if fold {
 				v.Text = c.folder.text(v.Text)
 			}
-			s.texts[v.Text], s.only = true, v.Text
+			if !s.texts[v.Text] {
+				s.texts[v.Text] = true
+				s.few = append(s.few, v.Text)
+			}
 		case rules.TypeNumber, rules.TypeInteger:
 			s.kinds |= kindNumber
 			s.numbers[v.Number] = true
@@ -329,7 +331,9 @@ func (c *compiler) scalarSet(values []rules.Scalar, fold bool) (*scalarSet, erro
 			return nil, fmt.Errorf("an entry that is no scalar")
 		}
 	}
-	s.one = len(s.texts) == 1
+	if len(s.few) > fewTexts {
+		s.few = nil
+	}
 	c.scalars[key] = s
 	return s, nil
 }
@@ -470,10 +474,15 @@ func (j *judging) among(k *check, s *subject) bool {
 	switch s.kind {
 	case kindString:
 		text := j.compared(s, k.fold)
-		if k.values.one {
-			return string(text) == k.values.only
+		if k.values.few == nil {
+			return k.values.texts[string(text)]
 		}
-		return k.values.texts[string(text)]
+		for _, t := range k.values.few {
+			if t == string(text) {
+				return true
+			}
+		}
+		return false
 	case kindNumber:
 		return k.values.numbers[s.v.Float()]
 	case kindBool:

@@ -156,30 +156,42 @@ func (j *judging) parts(c *condition, root ijson.Value, n *ConditionTrace) verdi
 
 // test selects values and holds them against the checks.
 func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Result {
+	if t.sel.single && root == j.root {
+		// No selection is walked where the pointer's own value is all there is.
+		if v := j.places[t.sel.at]; v.Exists() {
+			return j.selected(t, root, []ijson.Value{v}, n)
+		}
+		return j.selected(t, root, nil, n)
+	}
 	base := len(j.values)
 	j.values = j.pick(j.values, t.sel, root, j.left.values)
-	selected := len(j.values) - base
-	defer j.drop(base)
-	j.left.values -= selected
-	j.left.steps -= len(t.checks) * max(selected, 1)
+	r := j.selected(t, root, j.values[base:], n)
+	j.drop(base)
+	return r
+}
+
+// selected holds the values a test selected against its checks.
+func (j *judging) selected(t *test, root ijson.Value, values []ijson.Value, n *ConditionTrace) verdict.Result {
+	j.left.values -= len(values)
+	j.left.steps -= len(t.checks) * max(len(values), 1)
 	if j.left.values < 0 || j.left.steps < 0 {
 		j.over = true
 		return verdict.CannotJudge
 	}
 	if n != nil {
-		n.Selected = selected
+		n.Selected = len(values)
 	}
 	if t.present {
 		r := verdict.Fails
-		if (selected > 0) == t.checks[0].src.Present {
+		if (len(values) > 0) == t.checks[0].src.Present {
 			r = verdict.Holds
 		}
-		n.present(t, r, root, j.values[base:])
+		n.present(t, r, values)
 		return r
 	}
 	var seen [wrongKind + 1]bool
-	for i := base; i < base+selected; i++ {
-		o := j.value(t, root, j.values[i], n)
+	for _, v := range values {
+		o := j.value(t, root, v, n)
 		seen[o] = true
 		if !j.full && (o == holds && t.kind == rules.Some || o == fails && t.kind == rules.Every) {
 			break
@@ -187,14 +199,14 @@ func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Res
 	}
 	switch t.kind {
 	case rules.Arg:
-		if selected == 0 {
+		if len(values) == 0 {
 			return verdict.Absent
 		}
 		return t.sel.combine(&seen, cannot, fails, absent, holds)
 	case rules.Some:
 		return t.sel.combine(&seen, holds, cannot, absent, fails)
 	}
-	if selected == 0 {
+	if len(values) == 0 {
 		return verdict.Fails
 	}
 	return t.sel.combine(&seen, fails, cannot, absent, holds)

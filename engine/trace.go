@@ -248,7 +248,7 @@ func (n *ConditionTrace) keep(t *test, v *ValueTrace, o outcome) {
 }
 
 // present traces the one test that needs no value.
-func (n *ConditionTrace) present(t *test, r verdict.Result, root ijson.Value, found []ijson.Value) {
+func (n *ConditionTrace) present(t *test, r verdict.Result, found []ijson.Value) {
 	if n == nil {
 		return
 	}
