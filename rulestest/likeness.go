@@ -76,7 +76,9 @@ func likenessOf(t *Tool, a *argument) likeness {
 		}
 	}
 	w := words(a.name())
-	has := func(l []string) bool { return slices.ContainsFunc(w, func(s string) bool { return slices.Contains(l, s) }) }
+	has := func(l []string) bool {
+		return slices.ContainsFunc(w, func(s string) bool { return slices.Contains(l, s) })
+	}
 	switch {
 	case has(urlWords):
 		return likeURL

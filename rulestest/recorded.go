@@ -40,9 +40,16 @@ type Recorded struct {
 	Refused        bool
 	By, Code, Rule string // Rule is "file name/rule id"
 	Rules          []RulesPrint
-	Watched        []string // rules that noticed it, "file name/rule id"
+	Watched        []Watching // rules that noticed it
+	WatchedMore    int64      // and how many more, which are not named
 	// Why says why the call cannot be judged again, "" where it can.
 	Why string
+}
+
+// Watching is a watching rule that would have refused a call.
+type Watching struct {
+	Rule string // "file name/rule id"
+	Code string
 }
 
 // Why a recorded call cannot be judged again.
@@ -184,8 +191,9 @@ func (l *ledgerReader) line(path string, n int, line []byte, each func(*Recorded
 			of, _ := v.Member("of").Int()
 			if l.wait != nil && l.wait.Seq == of {
 				for w := range v.Member("rules").Elements() {
-					l.wait.Watched = append(l.wait.Watched, w.Member("rule").Text())
+					l.wait.Watched = append(l.wait.Watched, Watching{w.Member("rule").Text(), w.Member("code").Text()})
 				}
+				l.wait.WatchedMore, _ = v.Member("more").Int()
 			}
 			return nil
 		default:
