@@ -94,7 +94,7 @@ var attempts = map[string][]string{
 		"[[ a &&\n#'\nb ]]; rm x #'\n]]", "[[ a =~ (b) || rm x ]]", "[[ a =~ b\\ ]]; rm x ]]", "ls !(rm x)", "ls @(a;rm x)", "ls \\\r\nrm x", "ls 'a\rb'; rm x", "ls \x00; rm x", "ls \x7f rm", "ls \x1b[2K; rm x", "ls \u0085rm x; rm y",
 		"ls '\nrm x\n'; rm y", "ls \"\n\"; rm x", "ls ''; rm x ''", "ls \\; rm x; rm y", "ls \\\\; rm x", "ls \\\\\nrm x", "ls '\\'; rm x #'", "ls \"\\\\\"; rm x #\"", "ls \"\\\"; rm x #\"; rm y", "ls $'\\''; rm x #'", "ls a#b; rm x", "ls 'a'#b; rm x",
 		"ls $#; rm x", "ls ${#x}; rm x", "ls ${x##*/}; rm x", "ls $x#; rm y", "case x in x) ls;; esac; rm y", "case x in esac; rm y", "for x in; do ls; done; rm y", "f() ls; rm x", "ls <<<'x'; rm y", "ls 3<<E\nE\nrm x\n", "a=b; c=d; rm x", "ls {a,b}; rm x",
-		"ls >f 2>&1 | rm x", "ls >&f; rm x", "ls &>f; rm x", "ls &>>f rm; rm x", "ls >| f; rm x", "ls <> f; rm x", "((ls)); rm x", "((rm x))", "$((rm x))", "$(( (rm x) ))", "ls $((1)); rm x", "12>f ls; rm x", "ls 99999999999>f; rm x", "{ ls; } 2>f; rm x",
+		"ls >f 2>&1 | rm x", "ls >&f; rm x", ">&-rm x", ">& -rm x", "<&-rm x", "ls >&1 2>& -rm x", "<&-$x", "ls &>f; rm x", "ls &>>f rm; rm x", "ls >| f; rm x", "ls <> f; rm x", "((ls)); rm x", "((rm x))", "$((rm x))", "$(( (rm x) ))", "ls $((1)); rm x", "12>f ls; rm x", "ls 99999999999>f; rm x", "{ ls; } 2>f; rm x",
 		"if ls; then ls; fi; rm x", "! ls; rm x", "ls \\ ; rm x", "ls \\\t; rm x", "ls x\\", "ls 'x", "ls \"x", "ls $(x", "ls `x", "ls ${x", "ls )", "ls }; }", "fi", "", " ", "\n", "# only a comment", "[[ -f x ]]", "((1))", ";", "&", "!",
 	},
 }
