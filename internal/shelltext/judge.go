@@ -637,7 +637,7 @@ func (l *look) redirect(r *syntax.Redirect) {
 	if dup && isPosix && !(descriptor && len(w.text) == 1) {
 		l.cannot(">& to more than a descriptor")
 	}
-	if dup && strings.HasPrefix(w.text, "-") && w.text != "-" {
+	if dup && strings.HasPrefix(w.text, "-") && !(w.plain && w.text == "-") {
 		// bash takes the - alone, and goes on with a word behind it.
 		l.cannot(">&- with more behind it")
 	}
