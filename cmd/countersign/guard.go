@@ -53,7 +53,7 @@ func (g *guard) openChain(ctx context.Context, p *program, w *world) error {
 	g.store = receipts.NewFiles(receipts.OSDisk(), receipts.FilesOptions{})
 	chain, err := receipts.OpenChain(ctx, receipts.ChainConfig{
 		Name: s.Agent.Name, Store: g.store, Ledger: s.Agent.Ledger, Book: s.Agent.Book,
-		Slip: w.slip, Agent: w.agent, Guard: w.guard, LedgerKey: w.ledgerKey, IssuerKeys: s.Agent.IssuerKeys, Service: s.Service,
+		Slip: w.slip, Agent: w.agent, Guard: w.guard, OldKeys: w.oldKeys, Rollover: w.rollover, LedgerKey: w.ledgerKey, IssuerKeys: s.Agent.IssuerKeys, Service: s.Service,
 		DenialsPerHour: s.DenialsPerHour, MaxWaiting: s.MaxWaiting,
 		Version: version, Settings: s.Fingerprint, Rules: files,
 		Clock: p.now, Rand: p.rand, Log: g.log,

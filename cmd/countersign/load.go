@@ -26,6 +26,9 @@ type world struct {
 	slip         []byte
 	permission   *receipts.Slip // the slip's content, once its signature was checked
 
+	oldKeys  []*receipts.Signer // of settings from before, to finish receipts
+	rollover bool               // begin a new book
+
 	credentials map[string]settings.Credential // by path
 
 	problems problem.List

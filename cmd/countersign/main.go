@@ -126,7 +126,7 @@ temporary folder alone.`,
 		return hint(err, `"%s --help" shows what it takes`, cmd.CommandPath())
 	})
 	root.AddCommand(p.demoCommand(), p.stdioCommand(), p.rulesCommand(), p.keysCommand(), p.signCommand(), p.initCommand(), p.checkCommand(),
-		p.verifyCommand(), p.compareCommand(), p.ledgerCommand(), p.versionCommand())
+		p.verifyCommand(), p.compareCommand(), p.ledgerCommand(), p.cancelCommand(), p.settleCommand(), p.rolloverCommand(), p.versionCommand())
 	return root
 }
 

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
 	"countersign/internal/problem"
+	"countersign/internal/settings"
 	"countersign/receipts"
 )
 
@@ -74,10 +77,53 @@ func (w *world) readLedger(f *os.File) error {
 	if err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}
+	half, err := torn(f)
+	if err != nil {
+		return err
+	}
 	for _, p := range r.Problems {
+		if half && p.Line >= r.Lines {
+			w.mended(f.Name(), p.Line)
+			continue
+		}
 		w.at(f.Name(), p.Line, "%s", p.Msg)
 	}
+	if r.OpenCall > 0 {
+		w.note(f.Name(), r.OpenCall, "the call of this line has no outcome: a guard runs and the call is out, or it ended meanwhile and the next start finishes the receipt")
+	}
 	return nil
+}
+
+// note is a warning about a line of a record file.
+func (w *world) note(path string, line int64, format string, args ...any) {
+	w.warnings = append(w.warnings, problem.Problem{File: path, Line: int(max(line, 1)), Column: 1, Code: settings.CodeWarning, Msg: fmt.Sprintf(format, args...)})
+}
+
+// mended warns of what a power cut leaves and the next start mends.
+func (w *world) mended(path string, line int64) {
+	w.note(path, line, "the last line is not whole: a guard is writing it, or one was cut off while it did and the next start mends it")
+}
+
+// torn says whether a file of lines ends in the middle of one. Zeros at its end,
+// which are room set aside, do not count.
+func torn(f *os.File) (bool, error) {
+	const piece = 64 << 10
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	b := make([]byte, piece)
+	for end := info.Size(); end > 0; end -= piece {
+		at := max(end-piece, 0)
+		n, err := f.ReadAt(b[:end-at], at)
+		if err != nil && err != io.EOF {
+			return false, fmt.Errorf("reading %s: %w", f.Name(), err)
+		}
+		if rest := bytes.TrimRight(b[:n], "\x00"); len(rest) > 0 {
+			return rest[len(rest)-1] != '\n', nil
+		}
+	}
+	return false, nil
 }
 
 func (w *world) readBook(f *os.File) error {
@@ -85,7 +131,15 @@ func (w *world) readBook(f *os.File) error {
 	if err != nil {
 		return fmt.Errorf("reading the book: %w", err)
 	}
+	half, err := torn(f)
+	if err != nil {
+		return err
+	}
 	for _, e := range r.Entries {
+		if half && e.Index == r.Size-1 && len(e.Problems) > 0 {
+			w.mended(f.Name(), int64(e.Index)+1)
+			continue
+		}
 		for _, p := range e.Problems {
 			w.at(f.Name(), int64(e.Index)+1, "%s (%s)", p.Message, p.Code)
 		}
@@ -116,6 +170,12 @@ func (w *world) holdRecords() error {
 			if path, line = a.Book, d.Line; d.Of == receipts.KindDenial {
 				path = receipts.Place{Book: a.Book}.Denials()
 			}
+		}
+		if d.What == "missing" && d.Of == receipts.KindStub {
+			// What a power cut took from the book's end, a start writes again. One
+			// taken from its middle breaks the chain, which the book itself shows.
+			w.note(path, line, "%s: the next start writes it again", d)
+			continue
 		}
 		w.at(path, line, "%s", d)
 	}

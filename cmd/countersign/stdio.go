@@ -49,10 +49,7 @@ func (p *program) stdio(ctx context.Context, config string) error {
 func (p *program) guardOver(ctx context.Context, w *world, log *slog.Logger) error {
 	g, err := p.openGuard(ctx, w, log)
 	if err != nil {
-		if held := (*receipts.HeldError)(nil); errors.As(err, &held) {
-			return hint(err, "one guard alone may write to one ledger and book: end the other first")
-		}
-		return err
+		return held(err)
 	}
 	in, out := p.in, p.out
 	if in == os.Stdin && out == os.Stdout {
@@ -65,4 +62,12 @@ func (p *program) guardOver(ctx context.Context, w *world, log *slog.Logger) err
 		return &failed{err}
 	}
 	return nil
+}
+
+// held adds what to do where another process holds the records.
+func held(err error) error {
+	if h := (*receipts.HeldError)(nil); errors.As(err, &h) {
+		return hint(err, "one guard alone may write to one ledger and book: end the other first")
+	}
+	return err
 }
