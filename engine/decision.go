@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -97,12 +98,8 @@ func (d Decision) Tell(level string) string {
 }
 
 func (r Refusal) tell(level string) string {
-	say := r.Say
-	if say == "" {
-		say = "refused by a rule"
-	}
 	if level != "rule" && level != "test" {
-		return say
+		return cmp.Or(r.Say, "refused by a rule")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "refused by the rule %s: ", r.id())
@@ -130,7 +127,9 @@ func (r Refusal) tell(level string) string {
 			fmt.Fprintf(&b, "; the test: %s %s", r.Test, r.check.operandText())
 		}
 	}
-	b.WriteString(". ")
-	b.WriteString(say)
+	if r.Say != "" {
+		b.WriteString(". ")
+		b.WriteString(r.Say)
+	}
 	return b.String()
 }

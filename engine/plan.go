@@ -60,18 +60,7 @@ func (p *plans) of(tool string) *plan {
 	if found := (*p.known.Load())[tool]; found != nil {
 		return found
 	}
-	n := &plan{groups: slices.Clone(p.exact[tool])}
-	for _, g := range p.globs {
-		if g.names(tool) {
-			n.groups = append(n.groups, g)
-		}
-	}
-	for _, g := range n.groups {
-		n.rules += len(g.rules)
-		for i := range g.costs {
-			n.add(&g.costs[i])
-		}
-	}
+	n := newPlan(p.groups(tool))
 	if len(tool) > maxPlanName {
 		return n
 	}
@@ -87,6 +76,28 @@ func (p *plans) of(tool string) *plan {
 	next[tool] = n
 	p.known.Store(&next)
 	return n
+}
+
+// groups gives the groups whose rules name a tool.
+func (p *plans) groups(tool string) []*group {
+	groups := slices.Clone(p.exact[tool])
+	for _, g := range p.globs {
+		if g.names(tool) {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+func newPlan(groups []*group) *plan {
+	p := &plan{groups: groups}
+	for _, g := range groups {
+		p.rules += len(g.rules)
+		for i := range g.costs {
+			p.add(&g.costs[i])
+		}
+	}
+	return p
 }
 
 // inOrder gives all rules of a plan: the enforcing ones in the order of the set,

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"slices"
+
+	"countersign/rules"
+)
+
+// Names are the names of members that the rules of a tool speak of: those for the
+// look-alike check of section 7 of the content rules that come from rules.
+type Names struct {
+	// Pointers are those of the tests, into the arguments: each Name among their
+	// segments is known at its depth.
+	Pointers []rules.Pointer
+	// Anywhere are known at any depth: the names of named, onlyMembers and
+	// hasMembers, sorted, none twice.
+	Anywhere []string
+}
+
+// KnownNames gives the names that the rules for a tool know. It is worked out
+// anew each time: the caller keeps it for as long as it keeps the Engine.
+func (e *Engine) KnownNames(tool string) Names {
+	var n Names
+	seen := map[string]bool{}
+	pointer := func(p rules.Pointer) {
+		if !seen[p.Text] {
+			seen[p.Text] = true
+			n.Pointers = append(n.Pointers, p)
+		}
+	}
+	for _, r := range e.plans.of(tool).inOrder() {
+		for _, c := range []*condition{r.when, r.condition} {
+			c.walk(func(t *test) {
+				s := &t.src.Select
+				if t.kind == rules.Argv {
+					for _, p := range s.Argv {
+						pointer(p)
+					}
+				} else {
+					pointer(s.Pointer)
+				}
+				n.Anywhere = append(n.Anywhere, s.Named...)
+				for i := range t.checks {
+					n.Anywhere = append(n.Anywhere, t.checks[i].src.Names...)
+				}
+			})
+		}
+	}
+	slices.Sort(n.Anywhere)
+	n.Anywhere = slices.Compact(n.Anywhere)
+	return n
+}
+
+// WorstSteps gives, for each file of the set, the most steps that judging one call
+// by it could take: every selection of more than one value taking in all that
+// arguments of the file's argumentBytes can hold. Where it is past the file's own
+// limit of steps, the limit ends the judging.
+func (e *Engine) WorstSteps() map[string]int {
+	worst := map[string]int{}
+	for _, f := range e.files {
+		worst[f.src.Name] = 0
+	}
+	add := func(groups []*group) {
+		p := newPlan(groups)
+		for i := range p.costs {
+			c := &p.costs[i]
+			l := &c.file.src.Limits
+			most := min(l.ArgumentBytes/2+1, l.Values+1)
+			worst[c.file.src.Name] = max(worst[c.file.src.Name], c.checks+c.wildChecks*most)
+		}
+	}
+	add(e.plans.globs)
+	for name := range e.plans.exact {
+		add(e.plans.groups(name))
+	}
+	return worst
+}
