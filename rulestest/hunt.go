@@ -32,8 +32,11 @@ const (
 // others, "" where none of so many calls does, and how many were tried.
 func (h *hunt) find(ctx context.Context, cases []prepared, tries int) (text string, tried int) {
 	h.now = DefaultNow
-	var found []made
-	var last *tree
+	type telling struct {
+		made
+		e *expected
+	}
+	var found []telling
 	mk := maker{sets: []*rules.Set{h.before.set, h.after.set}, server: h.s.Server, seed: h.seed}
 	for _, i := range h.c.rules {
 		mk.only = append(mk.only, h.s.rules[i].ID)
@@ -47,26 +50,31 @@ func (h *hunt) find(ctx context.Context, cases []prepared, tries int) (text stri
 			break
 		}
 		tried++
-		if h.tells(m.tool, m.args) != nil {
-			found = append(found, m)
-			last = m.args
+		if e := h.tells(m.tool, m.args); e != nil {
+			found = append(found, telling{m, e})
 		}
 	}
-	if last == nil {
+	if len(found) == 0 {
 		return "", tried
 	}
-	var best made
+	// A call that the rules can judge says more than a shorter one they cannot.
+	var best telling
 	for _, m := range found {
-		m.args = shrink(m.args, func(t *tree) bool { return h.tells(m.tool, t) != nil })
-		if best.args == nil || len(m.args.String()) < len(best.args.String()) {
+		m.args = shrink(m.args, func(t *tree) bool {
+			e := h.tells(m.tool, t)
+			return e != nil && e.Code == m.e.Code
+		})
+		if m.e = h.tells(m.tool, m.args); m.e == nil {
+			continue
+		}
+		if best.e == nil || m.e.Code == best.e.Code && len(m.args.String()) < len(best.args.String()) || m.e.Code == "" && best.e.Code != "" {
 			best = m
 		}
 	}
-	e := h.tells(best.tool, best.args)
-	if e == nil {
+	if best.e == nil {
 		return "", tried
 	}
-	return caseText("tells apart: "+h.c.what, best.tool, best.args.String(), e), tried
+	return caseText("tells apart: "+h.c.what, best.tool, best.args.String(), best.e), tried
 }
 
 // tells gives the expectation that a call meets with the rules as they are and

@@ -62,7 +62,7 @@ func (s *shape) add(v ijson.Value) {
 }
 
 // known says whether anything is said of the value.
-func (s *shape) known() bool { return len(s.schemas) > 0 }
+func (s shape) known() bool { return len(s.schemas) > 0 }
 
 // open says whether the value may have members, or elements, that the schema says
 // nothing more of: whether a pointer that goes on below it may be meant.
