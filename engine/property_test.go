@@ -301,94 +301,99 @@ func parse(t interface {
 	return d.Root()
 }
 
+// tally counts the kinds of answers that came up.
+type tally struct{ allowed, refused, unjudged, over, watched int }
+
 // Two engines, one answer: the compiled engine and the plain interpreter say the
 // same of every rule and of the whole, on generated rules and calls.
 func TestTwoEngines(t *testing.T) {
-	var allowed, refused, unjudged, over, watched int
-	rapid.Check(t, func(t *rapid.T) {
-		var texts [][]byte
-		var files []map[string]any
-		for i := range rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "files") {
-			b, err := json.Marshal(genFile(t, string(rune('f'+i))))
-			if err != nil {
-				t.Fatalf("%v", err)
-			}
-			texts = append(texts, b)
-			var m map[string]any
-			if err := json.Unmarshal(b, &m); err != nil {
-				t.Fatalf("%v", err)
-			}
-			files = append(files, m)
-		}
-		e := compile(t, texts...)
-		for range 8 {
-			tool := pick(t, toolNames)
-			b, err := json.Marshal(genObject(t, 3, 6))
-			if err != nil {
-				t.Fatalf("%v", err)
-			}
-			var args map[string]any
-			if err := json.Unmarshal(b, &args); err != nil {
-				t.Fatalf("%v", err)
-			}
-			want := plainDecide(files, tool, args)
-			c := &engine.Call{Tool: tool, Arguments: parse(t, b)}
-			got := e.Explain(c)
-			var first *plainOutcome
-			var watching []string
-			for i, w := range want {
-				if i >= len(got.Trace.Rules) {
-					t.Fatalf("rule %s is not in the trace\n%s\n%s %s", w.id, texts, tool, b)
-				}
-				g := got.Trace.Rules[i]
-				if g.Rule != w.id || g.Outcome != w.outcome || g.Code != w.code || g.Watch != w.watch {
-					t.Fatalf("compiled: %s %s %s; plain: %s %s %s\n%s\n%s %s", g.Rule, g.Outcome, g.Code, w.id, w.outcome, w.code, texts, tool, b)
-				}
-				if w.outcome == engine.Refuses && !w.watch && first == nil {
-					first = &want[i]
-				}
-				if w.outcome == engine.Refuses && w.watch {
-					watching = append(watching, w.id)
-				}
-				switch {
-				case w.code == engine.CannotJudge:
-					unjudged++
-				case w.code == engine.OverBudget:
-					over++
-				}
-			}
-			judged := e.Judge(c)
-			if first != nil && judged.Refusals[0] != got.Refusals[0] {
-				t.Fatalf("Judge: %+v; Explain: %+v\n%s\n%s %s", judged.Refusals[0], got.Refusals[0], texts, tool, b)
-			}
-			for name, d := range map[string]engine.Decision{"Explain": got, "Judge": judged} {
-				switch {
-				case first == nil && (d.Verdict != engine.Allowed || d.Rule != "" || d.Code != "" || len(d.Refusals) > 0):
-					t.Fatalf("%s: %+v, want it allowed\n%s\n%s %s", name, d, texts, tool, b)
-				case first != nil && (d.Verdict != engine.Refused || d.Rule != first.id || d.Code != first.code || d.Refusals[0].Rule != first.id):
-					t.Fatalf("%s: %v by %s for %s, want it refused by %s for %s\n%s\n%s %s", name, d.Verdict, d.Rule, d.Code, first.id, first.code, texts, tool, b)
-				}
-				var ids []string
-				for _, w := range d.Watched {
-					ids = append(ids, w.Rule)
-				}
-				if !slices.Equal(ids, watching) {
-					t.Fatalf("%s: watched %v, want %v\n%s\n%s %s", name, ids, watching, texts, tool, b)
-				}
-				if level := pick(t, []string{"say", "rule", "test"}); (d.Tell(level) == "") != (first == nil) {
-					t.Fatalf("%s tells %q at %s", name, d.Tell(level), level)
-				}
-			}
-			if first == nil {
-				allowed++
-			} else {
-				refused++
-			}
-			watched += len(watching)
-		}
-	})
-	t.Logf("%d allowed, %d refused; rules: %d not judgeable, %d over budget, %d watched", allowed, refused, unjudged, over, watched)
-	if allowed == 0 || refused == 0 || unjudged == 0 || over == 0 || watched == 0 {
+	var n tally
+	rapid.Check(t, func(t *rapid.T) { twoEngines(t, &n) })
+	t.Logf("%d allowed, %d refused; rules: %d not judgeable, %d over budget, %d watched", n.allowed, n.refused, n.unjudged, n.over, n.watched)
+	if n.allowed == 0 || n.refused == 0 || n.unjudged == 0 || n.over == 0 || n.watched == 0 {
 		t.Error("a kind of answer never came up: the generator no longer reaches it")
+	}
+}
+
+func twoEngines(t *rapid.T, n *tally) {
+	var texts [][]byte
+	var files []map[string]any
+	for i := range rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "files") {
+		b, err := json.Marshal(genFile(t, string(rune('f'+i))))
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		texts = append(texts, b)
+		var m map[string]any
+		if err := json.Unmarshal(b, &m); err != nil {
+			t.Fatalf("%v", err)
+		}
+		files = append(files, m)
+	}
+	e := compile(t, texts...)
+	for range 8 {
+		tool := pick(t, toolNames)
+		b, err := json.Marshal(genObject(t, 3, 6))
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		var args map[string]any
+		if err := json.Unmarshal(b, &args); err != nil {
+			t.Fatalf("%v", err)
+		}
+		want := plainDecide(files, tool, args)
+		c := &engine.Call{Tool: tool, Arguments: parse(t, b)}
+		got := e.Explain(c)
+		var first *plainOutcome
+		var watching []string
+		for i, w := range want {
+			if i >= len(got.Trace.Rules) {
+				t.Fatalf("rule %s is not in the trace\n%s\n%s %s", w.id, texts, tool, b)
+			}
+			g := got.Trace.Rules[i]
+			if g.Rule != w.id || g.Outcome != w.outcome || g.Code != w.code || g.Watch != w.watch {
+				t.Fatalf("compiled: %s %s %s; plain: %s %s %s\n%s\n%s %s", g.Rule, g.Outcome, g.Code, w.id, w.outcome, w.code, texts, tool, b)
+			}
+			if w.outcome == engine.Refuses && !w.watch && first == nil {
+				first = &want[i]
+			}
+			if w.outcome == engine.Refuses && w.watch {
+				watching = append(watching, w.id)
+			}
+			switch {
+			case w.code == engine.CannotJudge:
+				n.unjudged++
+			case w.code == engine.OverBudget:
+				n.over++
+			}
+		}
+		judged := e.Judge(c)
+		if first != nil && judged.Refusals[0] != got.Refusals[0] {
+			t.Fatalf("Judge: %+v; Explain: %+v\n%s\n%s %s", judged.Refusals[0], got.Refusals[0], texts, tool, b)
+		}
+		for name, d := range map[string]engine.Decision{"Explain": got, "Judge": judged} {
+			switch {
+			case first == nil && (d.Verdict != engine.Allowed || d.Rule != "" || d.Code != "" || len(d.Refusals) > 0):
+				t.Fatalf("%s: %+v, want it allowed\n%s\n%s %s", name, d, texts, tool, b)
+			case first != nil && (d.Verdict != engine.Refused || d.Rule != first.id || d.Code != first.code || d.Refusals[0].Rule != first.id):
+				t.Fatalf("%s: %v by %s for %s, want it refused by %s for %s\n%s\n%s %s", name, d.Verdict, d.Rule, d.Code, first.id, first.code, texts, tool, b)
+			}
+			var ids []string
+			for _, w := range d.Watched {
+				ids = append(ids, w.Rule)
+			}
+			if !slices.Equal(ids, watching) {
+				t.Fatalf("%s: watched %v, want %v\n%s\n%s %s", name, ids, watching, texts, tool, b)
+			}
+			if level := pick(t, []string{"say", "rule", "test"}); (d.Tell(level) == "") != (first == nil) {
+				t.Fatalf("%s tells %q at %s", name, d.Tell(level), level)
+			}
+		}
+		if first == nil {
+			n.allowed++
+		} else {
+			n.refused++
+		}
+		n.watched += len(watching)
 	}
 }
