@@ -83,6 +83,7 @@ type world struct {
 	cfg    receipts.ChainConfig
 	clock  *testClock
 	random *rand.ChaCha8
+	slips  [2][]byte // of a test that changes the slip
 }
 
 // testSigner makes the keys of a seed once: expanding them is slow under race.

@@ -27,6 +27,13 @@ func (d *faultDisk) set(before, after func(op, file string) error) {
 	d.before, d.after = before, after
 }
 
+// reached is how many operations there were.
+func (d *faultDisk) reached() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.log)
+}
+
 func (d *faultDisk) Open(path string, create bool) (receipts.DiskFile, error) {
 	f, err := d.Disk.Open(path, create)
 	if err != nil {
@@ -71,7 +78,7 @@ func (f *faultFile) Reserve(off, n int64) error {
 }
 
 // failNth fails the nth operation of this kind on this file, counted from when it
-// is set.
+// is set; a full disk stays full.
 func failNth(n int, op, file string, err error) func(string, string) error {
 	var mu sync.Mutex
 	return func(o, f string) error {
@@ -80,12 +87,14 @@ func failNth(n int, op, file string, err error) func(string, string) error {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if n--; n == 0 {
+		if n--; n == 0 || n < 0 && full(err) {
 			return err
 		}
 		return nil
 	}
 }
+
+func full(err error) bool { return errors.Is(err, errFull) }
 
 var (
 	errIO   = errors.New("input/output error")
