@@ -14,6 +14,9 @@ import (
 const (
 	maxBases     = 60 // calls that others are made from
 	maxMakeTools = 24 // tools calls are made for
+	maxMoved     = 12 // calls that are tried as they are for every tool
+	maxVaried    = 6  // calls that every value is tried in
+	maxWays      = 16 // ways a value is put into a call
 )
 
 // made is a call that was made up.
@@ -59,7 +62,7 @@ func (m *maker) calls(cases []*engine.Call) func(func(made) bool) {
 				return
 			}
 		}
-		for _, b := range bases {
+		for _, b := range bases[:min(len(bases), maxMoved)] {
 			for _, tool := range tools {
 				if tool != b.tool && !yield(made{tool, b.args}) {
 					return
@@ -70,16 +73,25 @@ func (m *maker) calls(cases []*engine.Call) func(func(made) bool) {
 		if len(mine) == 0 || len(spots) == 0 {
 			return
 		}
-		for i := range spots {
-			sp := &spots[i]
-			for _, v := range sp.values {
-				for k := range mine[:min(len(mine), 6)] {
-					b := mine[k]
-					for how := range sp.ways() {
-						t := b.args.clone()
-						sp.put(t, v, how)
-						if !yield(made{b.tool, t}) {
-							return
+		// The values of one version alone are tried in every way first, then all
+		// values in one way after the other.
+		for _, fresh := range []bool{true, false} {
+			for k := range mine[:min(len(mine), maxVaried)] {
+				for way := range maxWays {
+					for i := range spots {
+						sp := &spots[i]
+						if way >= sp.ways() {
+							continue
+						}
+						for n, v := range sp.values {
+							if n < sp.fresh != fresh {
+								continue
+							}
+							t := mine[k].args.clone()
+							sp.put(t, v, way)
+							if !yield(made{mine[k].tool, t}) {
+								return
+							}
 						}
 					}
 				}
@@ -152,36 +164,65 @@ func (m *maker) tools(cases []*engine.Call) []string {
 type spot struct {
 	sel    *rules.Selection
 	values []*tree
+	fresh  int // of them, how many only one version of the rules asks for; they come first
 }
 
 // spots are the places that the rules look at.
 func (m *maker) spots() []spot {
 	var out []spot
+	in := map[string]int{} // in how many of the sets a value is
 	for _, set := range m.sets {
+		from := len(out)
 		for _, f := range set.Files {
 			w, err := newWritten(f)
 			if err != nil {
 				continue
 			}
 			for _, r := range f.Rules {
-				if !m.about(r) {
-					continue
+				if m.about(r) {
+					out = append(out, w.spots(r)...)
 				}
-				w.eachCondition(r, func(c *rules.Condition, _ bool) {
-					switch {
-					case insideJSON(r, c):
-					case c.Test != nil:
-						out = append(out, spot{&c.Test.Select, w.candidates(c)})
-					case c.CEL != "":
-						names, values := celCandidates(c.CEL)
-						for _, n := range names {
-							out = append(out, spot{&rules.Selection{Kind: rules.Arg, Pointer: pointerTo(n)}, values})
-						}
-					}
-				})
 			}
 		}
+		seen := map[string]bool{}
+		for i := range out[from:] {
+			for _, v := range out[from+i].values {
+				seen[v.String()] = true
+			}
+		}
+		for v := range seen {
+			in[v]++
+		}
 	}
+	for i := range out {
+		sp := &out[i]
+		var fresh, rest []*tree
+		for _, v := range sp.values {
+			if in[v.String()] == 1 {
+				fresh = append(fresh, v)
+			} else {
+				rest = append(rest, v)
+			}
+		}
+		sp.values, sp.fresh = append(fresh, rest...), len(fresh)
+	}
+	return out
+}
+
+func (w *written) spots(r *rules.Rule) []spot {
+	var out []spot
+	w.eachCondition(r, func(c *rules.Condition, _ bool) {
+		switch {
+		case insideJSON(r, c):
+		case c.Test != nil:
+			out = append(out, spot{sel: &c.Test.Select, values: w.candidates(c)})
+		case c.CEL != "":
+			names, values := celCandidates(c.CEL)
+			for _, n := range names {
+				out = append(out, spot{sel: &rules.Selection{Kind: rules.Arg, Pointer: pointerTo(n)}, values: values})
+			}
+		}
+	})
 	return out
 }
 
