@@ -19,11 +19,18 @@ func (j *judging) refusal(r *rule, code Code) Refusal {
 	j.left, j.full = budget{maxSelected, math.MaxInt}, false
 	defer func() { j.left, j.full = kept, full }()
 
-	t, result := j.deciding(j.last, j.result)
+	c, result := j.deciding(j.last, j.result)
+	if c.form == formCEL {
+		x.Test, x.Found = CEL, true
+		return x
+	}
+	t := c.test
 	x.Test = t.checks[0].src.Kind
 	x.Pointer = t.src.Select.Pointer.Text
 	k := &t.checks[0]
-	if t.present {
+	if t.kind == rules.Argv {
+		x.Pointer, x.Found = argvText(&t.src.Select), result != verdict.Absent
+	} else if t.present {
 		x.Found = result == verdict.Holds == k.src.Present
 	} else if v, o, ok := j.decidingValue(t, result); ok {
 		x.Found = true
@@ -37,10 +44,10 @@ func (j *judging) refusal(r *rule, code Code) Refusal {
 	return x
 }
 
-// deciding finds the first test that a condition's result rests on, and that
-// test's result.
-func (j *judging) deciding(c *condition, r verdict.Result) (*test, verdict.Result) {
-	for c.form != formTest {
+// deciding finds the first test or expression that a condition's result rests on,
+// and its result.
+func (j *judging) deciding(c *condition, r verdict.Result) (*condition, verdict.Result) {
+	for c.form != formTest && c.form != formCEL {
 		next := c.parts[0]
 		rest := r
 		switch c.form {
@@ -56,7 +63,7 @@ func (j *judging) deciding(c *condition, r verdict.Result) (*test, verdict.Resul
 		}
 		c, r = next, rest
 	}
-	return c.test, r
+	return c, r
 }
 
 // decidingValue finds the first value that a test's result rests on, if it

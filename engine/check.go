@@ -11,6 +11,7 @@ import (
 
 	"countersign/internal/glob"
 	"countersign/internal/ijson"
+	"countersign/internal/pathtext"
 	"countersign/internal/verdict"
 	"countersign/rules"
 )
@@ -72,6 +73,8 @@ type check struct {
 	globs   *glob.Set      // Like
 	pattern *pattern       // Matches, Finds
 	names   map[string]int // OnlyMembers, HasMembers: each name's number
+	typed   rules.Judge    // Path, URL, Command, Email
+	inner   *condition     // JSON
 }
 
 // scalarSet is the entries of an is or a oneOf.
@@ -155,6 +158,7 @@ type compiler struct {
 	globs    map[textKey]*glob.Set
 	patterns map[*regexp.Regexp]*pattern
 	anchors  *anchors
+	disk     pathtext.Disk
 	// Of the rule being compiled, its text and its pointer in the file.
 	rule        ijson.Value
 	rulePointer string
@@ -229,18 +233,44 @@ func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
 				k.names[n] = len(k.names)
 			}
 		}
-	case rules.Path:
+	case rules.Path, rules.URL, rules.Email:
 		k.applies, k.fold = kindString, false
-		if src.Judge == nil {
-			err = fmt.Errorf("a test without its judge")
+		k.typed, err = c.judge(src)
+	case rules.Command:
+		k.applies, k.fold = kindString|kindArray, false
+		k.typed, err = c.judge(src)
+	case rules.JSON:
+		k.applies, k.fold = kindString, false
+		k.inner, err = c.condition(src.JSON)
+		if err == nil && k.inner == nil {
+			err = fmt.Errorf("a test of no condition")
 		}
 	default:
-		err = fmt.Errorf("the test %s is not built into this version", src.Kind)
+		err = fmt.Errorf("an unknown test %q", src.Kind)
 	}
 	if err != nil {
 		return k, fmt.Errorf("%s: %w", src.Pointer, err)
 	}
 	return k, nil
+}
+
+// judge is a check's judge of texts; one that follows links is given the disk.
+func (c *compiler) judge(src *rules.Check) (rules.Judge, error) {
+	if src.Judge == nil {
+		return nil, fmt.Errorf("a test without its judge")
+	}
+	if p, ok := src.Judge.(*pathtext.Judge); ok && p.Operand().Resolve == pathtext.OnDisk {
+		if c.disk == nil {
+			return nil, fmt.Errorf(`a path test with "resolve": "disk", and no disk is given`)
+		}
+		return p.WithDisk(c.disk), nil
+	}
+	return src.Judge, nil
+}
+
+// argvJudge is a judge that takes a list of words too.
+type argvJudge interface {
+	JudgeArgv(words []string) (verdict.Result, string)
 }
 
 // operand finds a test's operand in the text of the file being compiled.
@@ -462,11 +492,69 @@ func (j *judging) judge(k *check, s *subject) (o outcome, why string) {
 		return holds, ""
 	case rules.HasMembers:
 		return held(j.hasAll(k, s.v)), ""
-	case rules.Path:
-		r, why := k.src.Judge.Judge(view(j.text(s)))
+	case rules.Path, rules.URL, rules.Email, rules.Command:
+		if s.kind == kindArray {
+			words, ok := appendWords(nil, s.v)
+			if !ok {
+				return cannot, "a list with something other than texts in it"
+			}
+			return argv(k, words)
+		}
+		r, why := k.typed.Judge(view(j.text(s)))
 		return outcome(r), why
+	case rules.JSON:
+		return j.inside(k, view(j.text(s)), nil)
 	}
 	return cannot, "" // New lets no other kind in
+}
+
+// argv holds a command test against one list of words.
+func argv(k *check, words []string) (outcome, string) {
+	judge, ok := k.typed.(argvJudge)
+	if !ok {
+		return cannot, "a list, which this test does not judge"
+	}
+	r, why := judge.JudgeArgv(words)
+	return outcome(r), why
+}
+
+// appendWords appends the texts of a list, or the one text that v is; ok is false
+// where it is neither.
+func appendWords(words []string, v ijson.Value) (_ []string, ok bool) {
+	if v.Kind() == ijson.String {
+		return append(words, v.Text()), true
+	}
+	if v.Kind() != ijson.Array {
+		return words, false
+	}
+	for e := range v.Elements() {
+		if e.Kind() != ijson.String {
+			return words, false
+		}
+		words = append(words, e.Text())
+	}
+	return words, true
+}
+
+// inside holds the condition of a json test against the JSON in a text. Its four
+// results are taken over.
+func (j *judging) inside(k *check, text string, n *ConditionTrace) (outcome, string) {
+	if j.nested == len(j.inner) {
+		return cannot, "json tests are nested too deep" // the reader of rules lets none be
+	}
+	doc := &j.inner[j.nested]
+	// The text may stand in scratch memory that the condition's own tests use.
+	if err := doc.Parse([]byte(text), ijson.Options{}); err != nil {
+		return cannot, "no strict JSON"
+	}
+	j.nested++
+	r := j.condition(k.inner, doc.Root(), n)
+	j.nested--
+	why := ""
+	if r != verdict.Holds {
+		why = "the JSON in the text: " + r.String()
+	}
+	return outcome(r), why
 }
 
 // among: is the value one of the entries?

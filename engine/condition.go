@@ -16,6 +16,7 @@ const (
 	formAny
 	formNot
 	formTest
+	formCEL
 )
 
 // condition is a compiled condition.
@@ -48,8 +49,8 @@ func (c *compiler) condition(src *rules.Condition) (*condition, error) {
 		return c.parts(formAll, src.All, src)
 	case src.Any != nil:
 		return c.parts(formAny, src.Any, src)
-	case src.CEL != "":
-		return nil, fmt.Errorf("%s: expressions are not built into this version", src.Pointer)
+	case src.Program != nil:
+		return &condition{form: formCEL, src: src}, nil
 	}
 	return nil, fmt.Errorf("%s: a condition of no form", src.Pointer)
 }
@@ -69,14 +70,17 @@ func (c *compiler) parts(f form, parts []*rules.Condition, src *rules.Condition)
 func (c *compiler) test(src *rules.Condition) (*test, error) {
 	t := &test{src: src.Test, kind: src.Test.Select.Kind, sel: c.selection(src.Test)}
 	switch t.kind {
-	case rules.Arg, rules.Some, rules.Every:
+	case rules.Arg, rules.Some, rules.Every, rules.Argv:
 	default:
-		return nil, fmt.Errorf("%s: the selection %s is not built into this version", src.Pointer, t.kind)
+		return nil, fmt.Errorf("%s: an unknown selection %q", src.Pointer, t.kind)
 	}
 	for i := range src.Test.Checks {
 		k, err := c.check(&src.Test.Checks[i], src.Test.Fold)
 		if err != nil {
 			return nil, err
+		}
+		if t.sel.deep && k.src.Kind == rules.Command {
+			k.applies = kindString // a leaf that is a list is an empty one, which is of the wrong kind
 		}
 		t.checks = append(t.checks, k)
 	}
@@ -104,6 +108,8 @@ func (j *judging) condition(c *condition, root ijson.Value, n *ConditionTrace) v
 	switch c.form {
 	case formTest:
 		r = j.test(c.test, root, n)
+	case formCEL:
+		r = j.expression(c.src.Program, n)
 	case formNot:
 		switch j.condition(c.parts[0], root, n.part(c, 0)) {
 		case verdict.Holds:
@@ -156,6 +162,9 @@ func (j *judging) parts(c *condition, root ijson.Value, n *ConditionTrace) verdi
 
 // test selects values and holds them against the checks.
 func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Result {
+	if t.kind == rules.Argv {
+		return j.argv(t, root, n)
+	}
 	if t.sel.single && root == j.root {
 		// No selection is walked where the pointer's own value is all there is.
 		if v := j.places[t.sel.at]; v.Exists() {
@@ -168,6 +177,62 @@ func (j *judging) test(t *test, root ijson.Value, n *ConditionTrace) verdict.Res
 	r := j.selected(t, root, j.values[base:], n)
 	j.drop(base)
 	return r
+}
+
+// argv holds a command test against the texts and lists of texts at its pointers,
+// taken together as one list of words.
+func (j *judging) argv(t *test, root ijson.Value, n *ConditionTrace) verdict.Result {
+	var words []string
+	found, sound := false, true
+	for _, p := range t.src.Select.Argv {
+		v := walk(root, p.Segments)
+		if !v.Exists() {
+			continue
+		}
+		found = true
+		var ok bool
+		words, ok = appendWords(words, v)
+		sound = sound && ok
+	}
+	j.left.values -= max(len(words), 1)
+	j.left.steps -= len(t.checks)
+	if j.left.values < 0 || j.left.steps < 0 {
+		j.over = true
+		return verdict.CannotJudge
+	}
+	o, why := absent, ""
+	switch {
+	case !found:
+	case !sound:
+		o, why = cannot, "a value that is no text and no list of texts"
+	default:
+		o, why = argv(&t.checks[0], words)
+	}
+	n.argv(t, o, why, len(words))
+	return verdict.Result(o)
+}
+
+// walk is the one value at a pointer without wildcards.
+func walk(v ijson.Value, segs []rules.Segment) ijson.Value {
+	for _, s := range segs {
+		switch v.Kind() {
+		case ijson.Object:
+			v = v.Member(s.Name)
+		case ijson.Array:
+			at, i := ijson.Value{}, 0
+			for e := range v.Elements() {
+				if i == s.Index {
+					at = e
+					break
+				}
+				i++
+			}
+			v = at
+		default:
+			return ijson.Value{}
+		}
+	}
+	return v
 }
 
 // selected holds the values a test selected against its checks.
@@ -241,12 +306,12 @@ func (j *judging) value(t *test, root, v ijson.Value, n *ConditionTrace) outcome
 	var seen [wrongKind + 1]bool
 	at := n.value(t, root, v)
 	for i := range t.checks {
-		o, why := j.judge(&t.checks[i], &s)
+		o, why, inner := j.traced(&t.checks[i], &s, at)
 		if o == wrongKind && t.sel.deep && t.kind == rules.Every {
 			o = fails
 			why = whyKind
 		}
-		at.check(&t.checks[i], o, why)
+		at.check(&t.checks[i], o, why, inner)
 		seen[o] = true
 		if o == fails && !j.full {
 			break

@@ -197,6 +197,8 @@ func (v *coverer) find(c *condition, bad outcomes) (cover, bool) {
 	switch c.form {
 	case formTest:
 		return c.test.cover(bad)
+	case formCEL:
+		return never, false
 	case formNot:
 		return v.cover(c.parts[0], inverted(bad))
 	case formAll:
@@ -279,6 +281,9 @@ func (t *test) cover(bad outcomes) (cover, bool) {
 		}
 		return c, true
 	}
+	if slices.ContainsFunc(t.checks, func(k check) bool { return k.inner != nil }) {
+		return never, false
+	}
 	// Which outcomes of a value may make the whole bad, and is it bad with none?
 	values, empty := bad, false
 	switch t.kind {
@@ -327,8 +332,12 @@ func (k *check) asking(when outcomes) float64 {
 		if when&^set(cannot) == set(holds) {
 			return costText
 		}
-	case rules.Path:
+	case rules.Path, rules.Email:
 		return 20 * costManual
+	case rules.URL:
+		return 100 * costManual
+	case rules.Command:
+		return 1000 * costManual
 	case rules.Matches, rules.Finds:
 		return 5 * costManual
 	}
@@ -348,7 +357,7 @@ func (k *check) firing(when outcomes) float64 {
 		}
 	case rules.Contains, rules.StartsWith, rules.EndsWith, rules.Matches, rules.Finds:
 		often = 0.02
-	case rules.Like, rules.Path:
+	case rules.Like, rules.Path, rules.URL, rules.Command, rules.Email:
 		often = 0.1
 	case rules.Above, rules.AtLeast, rules.Below, rules.AtMost, rules.Length, rules.HasMembers:
 		often = 0.2

@@ -12,13 +12,19 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"countersign/internal/celexpr"
 	"countersign/internal/ijson"
+	"countersign/internal/pathtext"
 	"countersign/internal/verdict"
 	"countersign/rules"
 )
 
 // Options say what judging needs from outside.
-type Options struct{}
+type Options struct {
+	// Disk is looked at by path tests with "resolve": "disk", and by nothing else.
+	// Rules with such a test need it.
+	Disk pathtext.Disk
+}
 
 // Engine judges calls by one set of rules. It is safe for concurrent use and
 // never changes: new rules are a new Engine.
@@ -64,6 +70,7 @@ func (r *rule) wanted() verdict.Result {
 func New(set *rules.Set, o Options) (*Engine, error) {
 	e := &Engine{set: set}
 	c := newCompiler()
+	c.disk = o.Disk
 	e.anchors = c.anchors
 	var all []*rule
 	for _, src := range set.Files {
@@ -129,6 +136,12 @@ type judging struct {
 	seen                          []bool
 	merged                        ijson.Doc // arguments with input responses
 	mergedText                    []byte
+
+	call   *Call
+	facts  celexpr.Facts // of the call, once an expression asked
+	asked  bool
+	inner  [rules.MaxJSONNested]ijson.Doc // texts of json tests, one inside the other
+	nested int
 }
 
 // maxKept is the most scratch memory, in bytes, that is kept for the next call: one hostile call must not hold much for ever.
@@ -174,7 +187,8 @@ func (j *judging) reset() {
 		j.fired[i] = 0
 	}
 	j.placed, j.touched, j.candidates = j.placed[:0], j.touched[:0], j.candidates[:0]
-	j.root, j.over = ijson.Value{}, false
+	j.root, j.over, j.nested = ijson.Value{}, false, 0
+	j.call, j.facts, j.asked = nil, celexpr.Facts{}, false
 }
 
 // Judge decides a call. Of the rules that refuse it names the first alone.
@@ -196,6 +210,7 @@ func (e *Engine) decide(c *Call, explain bool) Decision {
 	if p.rules == 0 {
 		return d
 	}
+	j.call = c
 	j.place(e.anchors, root)
 	if !explain {
 		if steps, within := j.most(p); within {

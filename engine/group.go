@@ -176,7 +176,11 @@ func (g *group) cost(costs map[*file]*groupCost, r *rule) {
 		c = costs[r.file]
 	}
 	for _, top := range []*condition{r.when, r.condition} {
+		c.checks += top.expressions()
 		top.walk(func(t *test) {
+			if t.kind == rules.Argv || slices.ContainsFunc(t.checks, func(k check) bool { return k.inner != nil }) {
+				c.counts = true
+			}
 			if t.sel.single {
 				c.tests++
 				c.checks += len(t.checks)
@@ -195,7 +199,22 @@ func (g *group) cost(costs map[*file]*groupCost, r *rule) {
 	}
 }
 
-// walk calls f for every test of a condition.
+// expressions is the number of expressions in a condition; each takes a step.
+func (c *condition) expressions() int {
+	if c == nil {
+		return 0
+	}
+	if c.form == formCEL {
+		return 1
+	}
+	n := 0
+	for _, p := range c.parts {
+		n += p.expressions()
+	}
+	return n
+}
+
+// walk calls f for every test of a condition, not those inside a json test.
 func (c *condition) walk(f func(*test)) {
 	if c == nil {
 		return

@@ -13,7 +13,7 @@ type Names struct {
 	// segments is known at its depth.
 	Pointers []rules.Pointer
 	// Anywhere are known at any depth: the names of named, onlyMembers and
-	// hasMembers, sorted, none twice.
+	// hasMembers, and the constant names in expressions, sorted, none twice.
 	Anywhere []string
 }
 
@@ -44,11 +44,27 @@ func (e *Engine) KnownNames(tool string) Names {
 					n.Anywhere = append(n.Anywhere, t.checks[i].src.Names...)
 				}
 			})
+			n.Anywhere = append(n.Anywhere, c.constants()...)
 		}
 	}
 	slices.Sort(n.Anywhere)
 	n.Anywhere = slices.Compact(n.Anywhere)
 	return n
+}
+
+// constants are the constant names of members in a condition's expressions.
+func (c *condition) constants() []string {
+	if c == nil {
+		return nil
+	}
+	if c.form == formCEL {
+		return c.src.Program.Names
+	}
+	var names []string
+	for _, p := range c.parts {
+		names = append(names, p.constants()...)
+	}
+	return names
 }
 
 // WorstSteps gives, for each file of the set, the most steps that judging one call

@@ -42,10 +42,11 @@ type RuleTrace struct {
 
 // ConditionTrace is one condition of a trace.
 type ConditionTrace struct {
-	Form      string // all, any, not, or of a test its selection: arg, some, every
+	Form      string // all, any, not, cel, or of a test its selection: arg, some, every, argv
 	Pointer   string // of the condition in the rules file
 	Selection string // of a test: pointer, named and names as they select
 	Result    verdict.Result
+	Why       string // of an expression that does not hold: a short reason
 	// Wanted is whether the rule passes (or, of a when, applies) rather where the
 	// condition holds, or where it does not.
 	Wanted verdict.Result
@@ -67,6 +68,8 @@ type ValueTrace struct {
 	Wrong   bool // not of a kind the checks apply to
 	Decided bool
 	Checks  []CheckTrace
+
+	wanted verdict.Result
 }
 
 // CheckTrace is one check on a value.
@@ -77,6 +80,8 @@ type CheckTrace struct {
 	Why    string // a short reason of a typed test
 	// Passing says what would have passed.
 	Passing string
+	// Inner is the condition of a json test, held against the JSON in the text.
+	Inner   *ConditionTrace
 	operand string
 }
 
@@ -108,6 +113,8 @@ func traceOf(c *condition, wanted verdict.Result) *ConditionTrace {
 	case formTest:
 		n.Form = string(c.test.kind)
 		n.Selection = selectionText(&c.test.src.Select)
+	case formCEL:
+		n.Form, n.Selection = CEL, c.src.CEL
 	}
 	return n
 }
@@ -115,6 +122,9 @@ func traceOf(c *condition, wanted verdict.Result) *ConditionTrace {
 // selectionText is a selection as a person reads it.
 func selectionText(s *rules.Selection) string {
 	p := s.Pointer.Text
+	if s.Kind == rules.Argv {
+		p = argvText(s)
+	}
 	if p == "" {
 		p = "the arguments"
 	}
@@ -125,6 +135,15 @@ func selectionText(s *rules.Selection) string {
 		p = "names of members under " + p
 	}
 	return p
+}
+
+// argvText is the pointers of an argv selection.
+func argvText(s *rules.Selection) string {
+	all := make([]string, len(s.Argv))
+	for i, p := range s.Argv {
+		all[i] = p.Text
+	}
+	return strings.Join(all, ", ")
 }
 
 // part begins the trace of a condition's part. Like all that follow it does
@@ -186,6 +205,14 @@ func passing(test rules.CheckKind, operand string, wanted verdict.Result) string
 		text = "an object with the members " + operand
 	case rules.Path:
 		text = "a path that fits " + operand
+	case rules.URL:
+		text = "a URL that fits " + operand
+	case rules.Command:
+		text = "a command that fits " + operand
+	case rules.Email:
+		text = "addresses that fit " + operand
+	case rules.JSON:
+		text = "JSON on which " + operand + " holds"
 	}
 	if wanted != verdict.Holds {
 		return "anything but " + text
@@ -206,14 +233,40 @@ func (n *ConditionTrace) value(t *test, root, v ijson.Value) *ValueTrace {
 		return nil
 	}
 	full, _ := place(root, v, t)
-	return &ValueTrace{Pointer: full, Kind: kindName(v.Kind()), Name: t.sel.names}
+	return &ValueTrace{Pointer: full, Kind: kindName(v.Kind()), Name: t.sel.names, wanted: n.Wanted}
 }
 
-func (v *ValueTrace) check(k *check, o outcome, why string) {
+// traced is judge, with the trace of a json test's condition.
+func (j *judging) traced(k *check, s *subject, at *ValueTrace) (o outcome, why string, inner *ConditionTrace) {
+	if at == nil || k.inner == nil || k.applies&s.kind == 0 {
+		o, why = j.judge(k, s)
+		return o, why, nil
+	}
+	inner = traceOf(k.inner, at.wanted)
+	o, why = j.inside(k, view(j.text(s)), inner)
+	return o, why, inner
+}
+
+// argv traces a test of a list of words.
+func (n *ConditionTrace) argv(t *test, o outcome, why string, words int) {
+	if n == nil {
+		return
+	}
+	n.Selected = words
+	v := &ValueTrace{Pointer: argvText(&t.src.Select), Kind: "array"}
+	if o == absent {
+		v.Kind = "absent"
+	} else {
+		v.check(&t.checks[0], o, why, nil)
+	}
+	n.keep(t, v, o)
+}
+
+func (v *ValueTrace) check(k *check, o outcome, why string, inner *ConditionTrace) {
 	if v == nil {
 		return
 	}
-	c := CheckTrace{Test: k.src.Kind, Result: verdict.CannotJudge, Wrong: o == wrongKind, Why: why}
+	c := CheckTrace{Test: k.src.Kind, Result: verdict.CannotJudge, Wrong: o == wrongKind, Why: why, Inner: inner}
 	if o != wrongKind {
 		c.Result = verdict.Result(o)
 	}
@@ -283,8 +336,11 @@ func (n *ConditionTrace) decide() {
 		}
 	}
 	for _, v := range n.Values {
-		if n.Form == string(rules.Arg) || restsOn(n, v.Result) {
+		if n.Form == string(rules.Arg) || n.Form == string(rules.Argv) || restsOn(n, v.Result) {
 			v.Decided = true
+			for _, c := range v.Checks {
+				c.Inner.decide()
+			}
 		}
 	}
 }

@@ -5,16 +5,7 @@ import "slices"
 // notBuilt are the parts of content-rules/v1 that this version cannot judge yet.
 // A file that uses one is refused, never judged without it. A part is switched
 // on here, by taking its line out.
-var notBuilt = []string{
-	"argv",          // the selection
-	"cel",           // the condition
-	"json",          // the tests
-	"url",           //
-	"command",       //
-	"email",         //
-	"style windows", // of path
-	"resolve disk",  //
-}
+var notBuilt []string
 
 // built says whether this version judges a part, and reports its use where not.
 func (r *reader) built(p place, part, name string) bool {
