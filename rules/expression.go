@@ -48,32 +48,34 @@ func (r *reader) expression(c *Condition, p place) {
 	r.expressions[c.CEL] = program
 }
 
-// typed makes the judge of a typed test in an expression from its operand.
-func (r *reader) typed(kind string, operand []byte) (celexpr.Judge, error) {
+// typed makes the judge of a typed test in an expression from its operand, and
+// counts its entries, those of lists included.
+func (r *reader) typed(kind string, operand []byte) (celexpr.Judge, int, error) {
 	doc, err := ijson.Parse(operand, ijson.Options{Depth: MaxDepth})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	before := r.entries
 	sub := newReader()
-	sub.notBuilt, sub.lists, sub.entries = r.notBuilt, r.lists, r.entries
+	sub.lists, sub.entries = r.lists, r.entries
 	c := Check{Kind: CheckKind(kind)}
 	at := place{Value: doc.Root()}
 	if m := at.Member("resolve"); m.Value.Exists() && !m.Value.Is("text") {
-		return nil, errors.New(`an expression does not look at the disk: expected no "resolve", or a path test in place of the expression`)
+		return nil, 0, errors.New(`an expression does not look at the disk: expected no "resolve", or a path test in place of the expression`)
 	}
 	sub.check(&c, at)
 	r.entries = sub.entries
 	if len(sub.Problems) > 0 {
 		first := sub.Settle("", operand)[0]
 		if first.Pointer == "" {
-			return nil, errors.New(first.Msg)
+			return nil, 0, errors.New(first.Msg)
 		}
-		return nil, errors.New(first.Pointer + ": " + first.Msg)
+		return nil, 0, errors.New(first.Pointer + ": " + first.Msg)
 	}
 	if c.Judge == nil {
-		return nil, errors.New("expected the operand of section 4")
+		return nil, 0, errors.New("expected the operand of section 4")
 	}
-	return c.Judge, nil
+	return c.Judge, r.entries - before, nil
 }
 
 // within gives where in the spelling of a string, its quotes included, the byte

@@ -30,13 +30,13 @@ func TestExpressionFaults(t *testing.T) {
 		{"args.a.all(x, args.b.all(y, args.c.all(z, x == y && y == z)))", `the budget is 1000000`},
 		{"", `an empty expression`},
 	} {
-		_, ps := rules.ReadWhole("x.json", expressionFile(c.expr))
+		_, ps := rules.Read("x.json", expressionFile(c.expr))
 		if !strings.Contains(ps.String(), c.want) {
 			t.Errorf("%q: %s, want …%s…", c.expr, ps, c.want)
 		}
 	}
 	for _, expr := range []string{"args.a == 1", "url(args.p, {'host': '@hosts'})", "command(args.c, {'programs': ['ls'], 'argv': [['ls', '**']]})", "email(args.to, {'domains': ['a.test']})", "path(args.p, {'under': ['/srv']})"} {
-		f, ps := rules.ReadWhole("x.json", expressionFile(expr))
+		f, ps := rules.Read("x.json", expressionFile(expr))
 		if f == nil || f.Rules[0].Require.Program == nil {
 			t.Errorf("%q: %s", expr, ps)
 		}
@@ -52,7 +52,7 @@ func TestExpressionWarnings(t *testing.T) {
 		"has(annotations.readOnlyHint)":             "rests-on-peer",
 		"args.a == 1":                               "",
 	} {
-		f, ps := rules.ReadWhole("x.json", expressionFile(expr))
+		f, ps := rules.Read("x.json", expressionFile(expr))
 		if f == nil {
 			t.Fatalf("%q: %s", expr, ps)
 		}
@@ -71,7 +71,7 @@ func TestExpressionWarnings(t *testing.T) {
 // The limits of the file are those of its expressions.
 func TestExpressionLimits(t *testing.T) {
 	src := strings.Replace(string(expressionFile("args.a.all(x, args.b.all(y, args.c.all(z, x == y && y == z)))")), `"rules"`, `"limits":{"celItems":8,"celText":64},"rules"`, 1)
-	if f, ps := rules.ReadWhole("x.json", []byte(src)); f == nil {
+	if f, ps := rules.Read("x.json", []byte(src)); f == nil {
 		t.Error(ps)
 	}
 }

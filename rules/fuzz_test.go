@@ -29,7 +29,7 @@ func FuzzRead(f *testing.F) {
 
 func readLaws(t *testing.T, src []byte) {
 	kept := bytes.Clone(src)
-	file, ps := rules.ReadWhole("f.json", src)
+	file, ps := rules.Read("f.json", src)
 	if !bytes.Equal(src, kept) {
 		t.Fatal("the source was changed")
 	}
@@ -71,7 +71,7 @@ func readLaws(t *testing.T, src []byte) {
 	if out == nil { // only where it would not fit
 		return
 	}
-	again, ps := rules.ReadWhole("f.json", out)
+	again, ps := rules.Read("f.json", out)
 	if again == nil || again.Fingerprint != file.Fingerprint || len(again.Rules) != len(file.Rules) {
 		t.Fatalf("laid out it reads otherwise: %s", ps)
 	}

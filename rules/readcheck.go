@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"countersign/internal/ijson"
+	"countersign/internal/pattern"
 	"countersign/internal/problem"
 )
 
@@ -57,17 +58,11 @@ func (r *reader) check(c *Check, p place) {
 	case Path:
 		r.path(c, p)
 	case URL:
-		if r.built(p, "url", "the test url") {
-			r.url(c, p)
-		}
+		r.url(c, p)
 	case Command:
-		if r.built(p, "command", "the test command") {
-			r.command(c, p)
-		}
+		r.command(c, p)
 	case Email:
-		if r.built(p, "email", "the test email") {
-			r.email(c, p)
-		}
+		r.email(c, p)
 	}
 }
 
@@ -282,7 +277,7 @@ func (r *reader) pattern(c *Check, p place) {
 		return
 	}
 	key := string(c.Kind) + " " + c.Pattern
-	size, err := programSize(c.Pattern, maxPatternProgram)
+	size, err := pattern.Size(c.Pattern)
 	c.program = size
 	if re, ok := r.patterns[key]; ok {
 		c.Regexp = re
@@ -292,8 +287,8 @@ func (r *reader) pattern(c *Check, p place) {
 		r.Fault(p, "%s", patternFault(err))
 		return
 	}
-	if r.program += size; size > maxPatternProgram || r.program > maxPatternsTotal {
-		r.Fault(p, "a pattern that compiles to over %d steps, or all of the file to over %d; expected smaller counts", maxPatternProgram, maxPatternsTotal)
+	if r.program += size; size > pattern.MaxSize || r.program > pattern.MaxTotal {
+		r.Fault(p, "a pattern that compiles to over %d steps, or all of the file to over %d; expected smaller counts", pattern.MaxSize, pattern.MaxTotal)
 		return
 	}
 	compile := regexp.Compile
@@ -363,9 +358,6 @@ func (r *reader) memberNames(c *Check, p place) {
 }
 
 func (r *reader) jsonCondition(c *Check, p place) {
-	if !r.built(p, "json", "the test json") {
-		return
-	}
 	if r.jsonIn == MaxJSONNested {
 		r.Fault(p, "a json test inside %d others, expected at most %d, one inside the other", r.jsonIn, MaxJSONNested)
 		return

@@ -86,9 +86,7 @@ func (r *reader) form(c *Condition, p place, form string) {
 			r.Fault(p, "cel inside a json test, expected a condition without one")
 			return
 		}
-		if r.built(p, "cel", "cel") {
-			r.expression(c, p)
-		}
+		r.expression(c, p)
 	}
 }
 
@@ -140,9 +138,7 @@ func (r *reader) selection(p place, kind string) Selection {
 	s := Selection{Kind: SelectKind(kind)}
 	at := p.Member(kind)
 	if s.Kind == Argv {
-		if r.built(at, "argv", "the selection argv") {
-			s.Argv = r.argv(at)
-		}
+		s.Argv = r.argv(at)
 	} else {
 		s.Pointer = r.pointer(at, s.Kind != Arg)
 	}

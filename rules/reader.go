@@ -18,8 +18,7 @@ import (
 type reader struct {
 	problem.Reader
 
-	notBuilt []string // parts of the format that are faults
-	lists    map[string]*namedList
+	lists map[string]*namedList
 
 	// What was compiled before: one list may stand under thousands of tests.
 	globSets map[string]*glob.Set // by the list's name
@@ -38,7 +37,6 @@ type reader struct {
 func newReader() *reader {
 	return &reader{
 		Reader:      problem.Reader{Nearest: nearest},
-		notBuilt:    notBuilt,
 		lists:       map[string]*namedList{},
 		globSets:    map[string]*glob.Set{},
 		judges:      map[string]Judge{},

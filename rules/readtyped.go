@@ -127,12 +127,10 @@ func (r *reader) path(c *Check, p place) {
 	}
 	if m := p.Member("style"); m.Value.Exists() {
 		o.Style = r.word(m, pathtext.POSIX, pathtext.Windows)
-		sound = o.Style == pathtext.POSIX || o.Style == pathtext.Windows && r.built(m, "style windows", `style "windows"`)
+		sound = o.Style != ""
 	}
 	if m := p.Member("resolve"); m.Value.Exists() {
-		if o.Resolve = r.word(m, pathtext.Text, pathtext.OnDisk); o.Resolve == pathtext.OnDisk && !r.built(m, "resolve disk", `resolve "disk"`) {
-			o.Resolve = pathtext.Text // the rest is looked at all the same
-		}
+		o.Resolve = r.word(m, pathtext.Text, pathtext.OnDisk)
 	}
 	if m := p.Member("fold"); m.Value.Exists() {
 		o.Fold, _ = r.Bool(m)

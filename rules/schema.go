@@ -37,6 +37,5 @@ func BeyondSchema() []Beyond {
 		{"fold", "fold beside nothing that it folds"},
 		{"path", "a root or base that is not absolute and clean"},
 		{"json", "a cel inside a json test, or json tests nested over MaxJSONNested"},
-		{"version", "a part of the format that this version does not judge"},
 	}
 }
