@@ -40,9 +40,14 @@ const (
 	maxNodes   = 10_000  // nodes after macros are expanded
 	maxNesting = 100     // levels of an expression; its reader recurses
 
-	// maxMemory is the most elements (characters of texts, items of lists) that
-	// one value made while evaluating may have: a few MiB.
+	// maxMemory is the most elements (ten bytes of a text, an item of a list) that
+	// one value may have while evaluating, values of the call included: more than
+	// any call holds, and some tens of MiB.
 	maxMemory = 4 << 20
+
+	// maxPrecision is the most digits that format writes behind the point of a
+	// number. A double has no more that say anything but for the smallest.
+	maxPrecision = 100
 
 	// checkEvery is how many turns of a macro pass between looks at whether
 	// the caller has given up.
@@ -67,8 +72,8 @@ type ArgvJudge interface {
 }
 
 // Typed makes the judge of a typed test (path, url, command or email) from its
-// operand, a JSON object.
-type Typed func(kind string, operand []byte) (Judge, error)
+// operand, a JSON object, and counts the entries of its lists.
+type Typed func(kind string, operand []byte) (j Judge, entries int, err error)
 
 // Env compiles the expressions of one rules file. It is for one goroutine; the
 // programs it makes are not bound to one.
@@ -81,6 +86,8 @@ type Env struct {
 	patterns map[string]*regexp.Regexp
 	judges   map[string]Judge // kind, a NUL, the operand
 	zones    map[string]*time.Location
+
+	program int // instructions of all patterns
 }
 
 // NewEnv prepares an environment.
@@ -108,9 +115,10 @@ type Program struct {
 
 	// Source is the expression as written.
 	Source string
-	// Most is the most units an evaluation can cost. (cel-go's lower estimate is
-	// not kept: for names of types, indexes and some lists it is a few units
-	// above the real cost.)
+	// Most is the most units an evaluation can cost, but for what is nested in
+	// values and costs its budget only where it is there (see charge and
+	// workPerUnit). (cel-go's lower estimate is not kept: for names of types,
+	// indexes and some lists it is a few units above the real cost.)
 	Most uint64
 
 	// Facts are the variables it reads, sorted.
@@ -150,7 +158,7 @@ func (e *Env) Compile(src string) (*Program, []Fault) {
 		return nil, []Fault{{0, fmt.Sprintf("can cost %s, the budget is %d: look at less (limits celText and celItems) or raise the limit cel", most, e.limits.Cost)}}
 	}
 	prog, err := e.env.Program(checked,
-		cel.CostTracking(nil), cel.CostLimit(e.limits.Cost),
+		cel.CostTracking(charge{e.limits}), cel.CostTrackerOptions(charge{e.limits}.trackers()...), cel.CostLimit(e.limits.Cost),
 		cel.MemoryLimit(maxMemory),
 		cel.InterruptCheckFrequency(checkEvery))
 	if err != nil {
@@ -291,6 +299,8 @@ func (p *Program) Eval(ctx context.Context, f *Facts) (r verdict.Result, why str
 		return verdict.CannotJudge, "the expression's budget is spent", cost, over
 	}
 	switch {
+	case s.spent: // also where an operator dropped the error
+		return verdict.CannotJudge, "the expression's budget is spent", cost, true
 	case s.beyond != "":
 		return verdict.CannotJudge, s.beyond, cost, false
 	case err != nil:

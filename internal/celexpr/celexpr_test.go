@@ -40,14 +40,17 @@ type textOnly struct{ u under }
 
 func (t textOnly) Judge(text string) (verdict.Result, string) { return t.u.Judge(text) }
 
-func typed(kind string, operand []byte) (celexpr.Judge, error) {
+func typed(kind string, operand []byte) (celexpr.Judge, int, error) {
 	if strings.Contains(string(operand), "wrong") {
-		return nil, fmt.Errorf("a wrong operand of %s", kind)
+		return nil, 0, fmt.Errorf("a wrong operand of %s", kind)
 	}
 	if kind == "command" {
-		return under{string(operand)}, nil
+		return under{string(operand)}, 1, nil
 	}
-	return textOnly{under{string(operand)}}, nil
+	if strings.Contains(string(operand), "@large") {
+		return textOnly{under{string(operand)}}, 64_000, nil
+	}
+	return textOnly{under{string(operand)}}, 1, nil
 }
 
 func env(t testing.TB, l celexpr.Limits) *celexpr.Env {

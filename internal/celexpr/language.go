@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/ijson"
+	repattern "countersign/internal/pattern"
 	"countersign/internal/verdict"
 
 	"cel.dev/cel-go/cel"
@@ -46,7 +47,7 @@ func (e *Env) options() []cel.EnvOption {
 	std := env.NewLibrarySubset().AddExcludedFunctions(&env.Function{Name: "matches"}).AddExcludedMacros("has")
 	o := []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(std)),
-		ext.Strings(), ext.Lists(), ext.Math(), ext.Sets(), ext.Encoders(),
+		ext.Strings(ext.StringsMaxPrecision(maxPrecision)), ext.Lists(), ext.Math(), ext.Sets(), ext.Encoders(),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.StrictTimestampParsing(true),
@@ -74,10 +75,10 @@ func (e *Env) options() []cel.EnvOption {
 
 		cel.Function(hasFunction, cel.Overload("has_member", []*cel.Type{cel.DynType, cel.StringType}, cel.BoolType,
 			cel.BinaryBinding(hasMember))),
-		cel.Function(fullMatchCall, cel.Overload("full_match", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
-			cel.BinaryBinding(e.search))),
-		cel.Function(findsCall, cel.Overload("finds_match", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
-			cel.BinaryBinding(e.search))),
+		cel.Function(fullMatchCall, cel.Overload("full_match", []*cel.Type{cel.StringType, cel.StringType, cel.IntType}, cel.BoolType,
+			cel.FunctionBinding(e.search))),
+		cel.Function(findsCall, cel.Overload("finds_match", []*cel.Type{cel.StringType, cel.StringType, cel.IntType}, cel.BoolType,
+			cel.FunctionBinding(e.search))),
 		cel.Function(localCall, cel.Overload("local_time", []*cel.Type{cel.TimestampType, cel.StringType}, cel.TimestampType,
 			cel.BinaryBinding(e.local))),
 		cel.CostModel(
@@ -89,8 +90,8 @@ func (e *Env) options() []cel.EnvOption {
 	for _, kind := range typedKinds {
 		o = append(o,
 			cel.Macros(cel.GlobalMacro(kind, 2, e.typedMacro(kind))),
-			cel.Function("@"+kind, cel.Overload("typed_"+kind, []*cel.Type{cel.DynType, cel.StringType}, cel.BoolType,
-				cel.BinaryBinding(e.judge))),
+			cel.Function("@"+kind, cel.Overload("typed_"+kind, []*cel.Type{cel.DynType, cel.StringType, cel.IntType}, cel.BoolType,
+				cel.FunctionBinding(e.judge))),
 			cel.CostModel(cost.Overload("typed_"+kind, cost.EvalCost(judging))))
 	}
 	for _, name := range accessors {
@@ -99,13 +100,23 @@ func (e *Env) options() []cel.EnvOption {
 	return o
 }
 
-// scan is the cost of a pattern: each character of the text may meet each part of
-// the pattern. judging is that of a typed test, which reads its text a few times.
+// scan is the cost of a pattern, and judging that of a typed test: the text is read
+// once for each unit of weight, the constant that stands as the last argument.
 var (
-	scan = cost.Sum(cost.Const(cost.CallCost),
-		cost.StringScan(cost.Mul(cost.Length(cost.Arg(0)), cost.AtLeastOneQuantity(cost.Scale(cost.Length(cost.Arg(1)), 0.25)))))
-	judging = cost.Sum(cost.Const(10), cost.StringScan(cost.Length(cost.Arg(0))))
+	scan    = cost.Sum(cost.Const(cost.CallCost), cost.StringScan(cost.Mul(cost.Length(cost.Arg(0)), weight)))
+	judging = cost.Sum(cost.Const(10), cost.StringScan(cost.Mul(cost.Length(cost.Arg(0)), weight)))
+	weight  = cost.IntArg(2, 1)
 )
+
+// patternWeight is that of a pattern: each character of the text may meet each
+// instruction, some of them at once. Of common patterns what is written decides,
+// of those with counts what they come to.
+func patternWeight(framed string, size int) types.Int {
+	return types.Int(max(1, len(framed)/4, size/8))
+}
+
+// judgeWeight is that of an operand. Few entries of a list read all of the text.
+func judgeWeight(entries int) types.Int { return types.Int(1 + entries/64) }
 
 func hasMacro(mef cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 	if args[0].Kind() != ast.SelectKind || args[0].AsSelect().IsTestOnly() {
@@ -151,8 +162,12 @@ func (e *Env) patternMacro(function, frame string) cel.MacroFactory {
 		if !ok {
 			return nil, mef.NewError(args[1].ID(), "expected the pattern as a constant text")
 		}
-		if _, err := regexp.Compile(pattern); err != nil {
+		size, err := repattern.Size(pattern)
+		if err != nil { // also where its frame would make a pattern of it
 			return nil, mef.NewError(args[1].ID(), err.Error())
+		}
+		if e.program += size; size > repattern.MaxSize || e.program > repattern.MaxTotal {
+			return nil, mef.NewError(args[1].ID(), fmt.Sprintf("a pattern that compiles to over %d steps, or those of all expressions of the file to over %d; expected smaller counts", repattern.MaxSize, repattern.MaxTotal))
 		}
 		framed := fmt.Sprintf(frame, pattern)
 		re, err := regexp.Compile(framed)
@@ -160,16 +175,17 @@ func (e *Env) patternMacro(function, frame string) cel.MacroFactory {
 			return nil, mef.NewError(args[1].ID(), err.Error())
 		}
 		e.patterns[framed] = re
-		return mef.NewCall(function, args[0], mef.NewLiteral(types.String(framed))), nil
+		return mef.NewCall(function, args[0], mef.NewLiteral(types.String(framed)), mef.NewLiteral(patternWeight(framed, size))), nil
 	}
 }
 
-func (e *Env) search(s, pattern ref.Val) ref.Val {
-	t, ok := s.(types.String)
-	p, ok2 := pattern.(types.String)
+// search takes a text, the pattern and its weight.
+func (e *Env) search(args ...ref.Val) ref.Val {
+	t, ok := args[0].(types.String)
+	p, ok2 := args[1].(types.String)
 	re := e.patterns[string(p)]
 	if !ok || !ok2 || re == nil {
-		return types.MaybeNoSuchOverloadErr(s)
+		return types.MaybeNoSuchOverloadErr(args[0])
 	}
 	return types.Bool(re.MatchString(string(t)))
 }
@@ -184,13 +200,13 @@ func (e *Env) typedMacro(kind string) cel.MacroFactory {
 		if bad != nil {
 			return nil, mef.NewError(bad.ID(), fmt.Sprintf("expected the operand of %s as constants", kind))
 		}
-		judge, err := e.typed(kind, operand)
+		judge, entries, err := e.typed(kind, operand)
 		if err != nil {
 			return nil, mef.NewError(args[1].ID(), err.Error())
 		}
 		key := kind + "\x00" + string(operand)
 		e.judges[key] = judge
-		return mef.NewCall("@"+kind, args[0], mef.NewLiteral(types.String(key))), nil
+		return mef.NewCall("@"+kind, args[0], mef.NewLiteral(types.String(key)), mef.NewLiteral(judgeWeight(entries))), nil
 	}
 }
 
@@ -240,9 +256,11 @@ func constant(dst []byte, x ast.Expr) (json []byte, bad ast.Expr) {
 	return nil, x
 }
 
-// judge answers as the typed test does; what cannot be judged is an error.
-func (e *Env) judge(v, key ref.Val) ref.Val {
-	k, _ := key.(types.String)
+// judge takes a value, the key of the judge and its weight. It answers as the typed
+// test does; what cannot be judged is an error.
+func (e *Env) judge(args ...ref.Val) ref.Val {
+	v := args[0]
+	k, _ := args[1].(types.String)
 	j := e.judges[string(k)]
 	if j == nil {
 		return types.NewErr("no such operand")
