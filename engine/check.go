@@ -503,7 +503,7 @@ func (j *judging) judge(k *check, s *subject) (o outcome, why string) {
 		r, why := k.typed.Judge(view(j.text(s)))
 		return outcome(r), why
 	case rules.JSON:
-		return j.inside(k, view(j.text(s)), nil)
+		return j.inside(k, s, nil)
 	}
 	return cannot, "" // New lets no other kind in
 }
@@ -538,13 +538,16 @@ func appendWords(words []string, v ijson.Value) (_ []string, ok bool) {
 
 // inside holds the condition of a json test against the JSON in a text. Its four
 // results are taken over.
-func (j *judging) inside(k *check, text string, n *ConditionTrace) (outcome, string) {
+func (j *judging) inside(k *check, s *subject, n *ConditionTrace) (outcome, string) {
 	if j.nested == len(j.inner) {
 		return cannot, "json tests are nested too deep" // the reader of rules lets none be
 	}
 	doc := &j.inner[j.nested]
-	// The text may stand in scratch memory that the condition's own tests use.
-	if err := doc.Parse([]byte(text), ijson.Options{}); err != nil {
+	text := bytes.Clone(j.text(s))
+	// The tests inside use the scratch memory that the text may stand in.
+	s.texted, s.formed = false, false
+	j.large = j.large || len(text) > maxKept/maxNodeSize
+	if err := doc.Parse(text, ijson.Options{}); err != nil {
 		return cannot, "no strict JSON"
 	}
 	j.nested++
@@ -556,6 +559,9 @@ func (j *judging) inside(k *check, text string, n *ConditionTrace) (outcome, str
 	}
 	return outcome(r), why
 }
+
+// maxNodeSize is about how many bytes reading JSON takes for a byte of it, at most.
+const maxNodeSize = 16
 
 // among: is the value one of the entries?
 func (j *judging) among(k *check, s *subject) bool {

@@ -53,6 +53,7 @@ type rule struct {
 	src       *rules.Rule
 	order     int        // in the set
 	whole     uint8      // a bit for each of its covers
+	counts    bool       // what it takes is known only by judging it
 	when      *condition // nil: it applies to every call of its tools
 	condition *condition
 }
@@ -95,6 +96,7 @@ func New(set *rules.Set, o Options) (*Engine, error) {
 			if err != nil {
 				return nil, fmt.Errorf("rules file %q: rule %q: %w", src.Name, r.ID, err)
 			}
+			k.counts = k.when.counts() || k.condition.counts()
 			all = append(all, k)
 		}
 		e.files = append(e.files, f)
@@ -142,6 +144,7 @@ type judging struct {
 	asked  bool
 	inner  [rules.MaxJSONNested]ijson.Doc // texts of json tests, one inside the other
 	nested int
+	large  bool // a text was read that takes much memory
 }
 
 // maxKept is the most scratch memory, in bytes, that is kept for the next call: one hostile call must not hold much for ever.
@@ -167,7 +170,7 @@ func (e *Engine) begin() *judging {
 func (e *Engine) end(j *judging) {
 	kept := cap(j.decoded) + cap(j.form) + cap(j.name) + cap(j.nameForm) + cap(j.seen) + 16*cap(j.values) + 4*cap(j.hits) +
 		cap(j.picker.text) + cap(j.picker.form) + cap(j.folder.a) + cap(j.folder.b) + cap(j.mergedText)
-	if kept > maxKept {
+	if kept > maxKept || j.large {
 		return
 	}
 	j.reset()
@@ -214,9 +217,11 @@ func (e *Engine) decide(c *Call, explain bool) Decision {
 	j.place(e.anchors, root)
 	if !explain {
 		if steps, within := j.most(p); within {
-			j.full, d.Steps, d.Applied = false, steps, p.rules
-			j.quick(p, &d)
-			return d
+			d.Steps, d.Applied = steps, p.rules
+			if j.quick(p, &d) {
+				return d
+			}
+			d, j.over = Decision{Verdict: Allowed}, false
 		}
 	}
 	j.full = true
@@ -232,9 +237,10 @@ func (e *Engine) decide(c *Call, explain bool) Decision {
 	return d
 }
 
-// quick decides a call that cannot be over budget: only the rules are judged whose
-// triggers fire.
-func (j *judging) quick(p *plan, d *Decision) {
+// quick decides a call that is within all limits but for what only judging tells:
+// only the rules are judged whose triggers fire. It is false where a limit is
+// passed after all, so that the rules must be judged one after the other.
+func (j *judging) quick(p *plan, d *Decision) bool {
 	for _, g := range p.groups {
 		j.candidates = append(j.candidates, g.always...)
 		for _, program := range g.programs {
@@ -242,18 +248,37 @@ func (j *judging) quick(p *plan, d *Decision) {
 		}
 	}
 	if len(j.candidates) == 0 {
-		return
+		return true
 	}
 	slices.SortFunc(j.candidates, compareRules)
 	for _, r := range j.candidates {
-		if d.Verdict == Refused && !r.src.Watch {
-			continue
+		passed := d.Verdict == Refused && !r.src.Watch
+		var outcome Outcome
+		var code Code
+		if r.counts {
+			// What it takes counts for those behind it, so it is judged in any case,
+			// and whole.
+			left := &j.lefts[r.file.number]
+			before := left.steps
+			j.left, j.full = *left, true
+			outcome, code = j.judgeRule(r, j.root, nil)
+			*left = j.left
+			if left.values < 0 || left.steps < 0 {
+				return false
+			}
+			d.Steps += before - left.steps
+		} else if !passed {
+			j.left, j.full = budget{maxSelected, math.MaxInt}, false
+			outcome, code = j.judgeRule(r, j.root, nil)
 		}
-		j.left = budget{maxSelected, math.MaxInt}
-		if outcome, code := j.judgeRule(r, j.root, nil); outcome == Refuses {
+		if outcome == Refuses && !passed {
 			d.add(r, j.refusal(r, code))
 		}
+		if j.over { // an expression spent its own budget
+			break
+		}
 	}
+	return true
 }
 
 // arguments is the object that pointers point into: the call's arguments, input
@@ -278,6 +303,7 @@ func (j *judging) arguments(c *Call) (ijson.Value, bool) {
 	}
 	b = append(b, '}')
 	j.mergedText = b
+	j.large = len(b) > maxKept/maxNodeSize
 	// Both were read before, one member deeper at most; what can fail is that the
 	// arguments have a member of that name themselves.
 	if err := j.merged.Parse(b, ijson.Options{Depth: math.MaxInt}); err != nil {

@@ -178,9 +178,6 @@ func (g *group) cost(costs map[*file]*groupCost, r *rule) {
 	for _, top := range []*condition{r.when, r.condition} {
 		c.checks += top.expressions()
 		top.walk(func(t *test) {
-			if t.kind == rules.Argv || slices.ContainsFunc(t.checks, func(k check) bool { return k.inner != nil }) {
-				c.counts = true
-			}
 			if t.sel.single {
 				c.tests++
 				c.checks += len(t.checks)
@@ -212,6 +209,16 @@ func (c *condition) expressions() int {
 		n += p.expressions()
 	}
 	return n
+}
+
+// counts says whether what a condition takes is known only by judging it: it holds
+// an expression, a json test or a list of words.
+func (c *condition) counts() bool {
+	counts := c.expressions() > 0
+	c.walk(func(t *test) {
+		counts = counts || t.kind == rules.Argv || slices.ContainsFunc(t.checks, func(k check) bool { return k.inner != nil })
+	})
+	return counts
 }
 
 // walk calls f for every test of a condition, not those inside a json test.

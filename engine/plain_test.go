@@ -253,12 +253,12 @@ func (j *plainJudge) test(m map[string]any, args any) string {
 		}
 		return rs[0]
 	case "some":
-		return firstOf(rs, "does not hold", "holds", "cannot be judged")
+		return firstOf(rs, "does not hold", "holds", "cannot be judged", "absent")
 	}
 	if len(found) == 0 {
 		return "does not hold"
 	}
-	return firstOf(rs, "holds", "does not hold", "cannot be judged")
+	return firstOf(rs, "holds", "does not hold", "cannot be judged", "absent")
 }
 
 func plainStep(l leaf, seg string) (out []leaf) {
@@ -351,7 +351,7 @@ func (j *plainJudge) value(m map[string]any, v any, fold bool) string {
 		}
 		rs = append(rs, r)
 	}
-	return firstOf(rs, "holds", "does not hold", "cannot be judged", "wrong kind")
+	return firstOf(rs, "holds", "does not hold", "cannot be judged", "wrong kind", "absent")
 }
 
 func (j *plainJudge) check(name string, operand, v any, fold bool) string {
@@ -473,6 +473,16 @@ func (j *plainJudge) check(name string, operand, v any, fold bool) string {
 			}
 		}
 		return "holds"
+	case "json":
+		if !isText {
+			return "wrong kind"
+		}
+		var inner any
+		d := json.NewDecoder(strings.NewReader(s))
+		if d.Decode(&inner) != nil || d.More() {
+			return "cannot be judged"
+		}
+		return j.condition(operand, inner)
 	case "path":
 		if !isText {
 			return "wrong kind"

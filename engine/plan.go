@@ -20,8 +20,6 @@ type planCost struct {
 	file                  *file
 	tests, checks         int
 	wildTests, wildChecks int
-	// counts: what it takes is known only by judging (json tests, lists of words).
-	counts bool
 }
 
 // maxPlans bounds the names of tools whose plans are kept, and maxPlanName the
@@ -130,7 +128,6 @@ func (p *plan) add(g *groupCost) {
 			c.checks += g.checks
 			c.wildTests += g.wildTests
 			c.wildChecks += g.wildChecks
-			c.counts = c.counts || g.counts
 			return
 		}
 	}
@@ -138,7 +135,8 @@ func (p *plan) add(g *groupCost) {
 }
 
 // most says whether a call is within the limits of all files whatever comes out of
-// its rules, and the most steps it can take.
+// its rules, and the most steps it can take; what is then left of each file's
+// limits is in j.lefts. What only judging tells, it leaves out.
 func (j *judging) most(p *plan) (steps int, within bool) {
 	// A value takes a byte and what stands between it and the next another; a name
 	// takes more. So at most this many are there to be selected.
@@ -146,13 +144,9 @@ func (j *judging) most(p *plan) (steps int, within bool) {
 	within = true
 	for i := range p.costs {
 		c := &p.costs[i]
-		if c.counts {
-			return 0, false
-		}
 		k := c.checks + c.wildChecks*n
 		steps += k
-		l := &c.file.src.Limits
-		within = within && k <= l.Steps && c.tests+c.wildTests*n <= l.Values
+		within = j.leave(c.file, c.tests+c.wildTests*n, k) && within
 	}
 	if within {
 		return steps, true
@@ -162,7 +156,6 @@ func (j *judging) most(p *plan) (steps int, within bool) {
 
 // counted is most by the number of values that each selection really has.
 func (j *judging) counted(p *plan) (steps int, within bool) {
-	within = true
 	for i := range p.costs {
 		l := &p.costs[i].file.src.Limits
 		values, checks := p.costs[i].tests, p.costs[i].checks
@@ -181,9 +174,19 @@ func (j *judging) counted(p *plan) (steps int, within bool) {
 				}
 			}
 		}
+		if !j.leave(p.costs[i].file, values, checks) {
+			return 0, false
+		}
 		steps += checks
 	}
 	return steps, true
+}
+
+// leave notes what is left of a file's limits; false where they are passed.
+func (j *judging) leave(f *file, values, steps int) bool {
+	l := &f.src.Limits
+	j.lefts[f.number] = budget{l.Values - values, l.Steps - steps}
+	return values <= l.Values && steps <= l.Steps
 }
 
 // count is how many values a selection selects, most+1 where there are more.

@@ -49,6 +49,9 @@ func genScalar(t *rapid.T) any {
 		return chance(t, 50)
 	case 2, 3, 4:
 		return pick(t, numbers)
+	case 5:
+		b, _ := json.Marshal(genValue(t, 2)) // JSON in a text
+		return string(b)
 	}
 	return pick(t, someTexts)
 }
@@ -95,7 +98,7 @@ func genPointer(t *rapid.T, wild bool) string {
 	return p
 }
 
-func genTest(t *rapid.T) map[string]any {
+func genTest(t *rapid.T, nest int) map[string]any {
 	m := map[string]any{}
 	how := pick(t, []string{"arg", "some", "every"})
 	p := genPointer(t, how != "arg")
@@ -115,7 +118,7 @@ func genTest(t *rapid.T) map[string]any {
 	}
 	regex := false
 	for range rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(t, "checks") {
-		switch k := rapid.IntRange(0, 14).Draw(t, "test"); k {
+		switch k := rapid.IntRange(0, 15).Draw(t, "test"); k {
 		case 0:
 			m["type"] = pick(t, []any{"string", "integer", []any{"number", "null"}, []any{"object", "array", "boolean"}})
 		case 1:
@@ -149,6 +152,12 @@ func genTest(t *rapid.T) map[string]any {
 			m["onlyMembers"], foldable = several(t, someNames, 6), true
 		case 12:
 			m["hasMembers"], foldable = several(t, someNames, 2), true
+		case 13:
+			if nest > 0 {
+				m["json"] = genCondition(t, 1, nest-1)
+				break
+			}
+			fallthrough
 		default:
 			m["path"] = map[string]any{"under": several(t, []string{"/srv/work", "/tmp", "/srv"}, 2)}
 		}
@@ -208,31 +217,30 @@ func genEntries(t *rapid.T) []any {
 	return out
 }
 
-func genCondition(t *rapid.T, depth int) map[string]any {
+func genCondition(t *rapid.T, depth, nest int) map[string]any {
 	if depth == 0 || chance(t, 50) {
-		return genTest(t)
+		return genTest(t, nest)
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "form") {
 	case 0:
-		return map[string]any{"not": genCondition(t, depth-1)}
+		return map[string]any{"not": genCondition(t, depth-1, nest)}
 	case 1:
-		return map[string]any{"all": genParts(t, depth-1)}
+		return map[string]any{"all": genParts(t, depth-1, nest)}
 	}
-	return map[string]any{"any": genParts(t, depth-1)}
+	return map[string]any{"any": genParts(t, depth-1, nest)}
 }
 
-func genParts(t *rapid.T, depth int) []any {
+func genParts(t *rapid.T, depth, nest int) []any {
 	out := []any{}
 	for range rapid.IntRange(1, 3).Draw(t, "parts") {
-		out = append(out, genCondition(t, depth))
+		out = append(out, genCondition(t, depth, nest))
 	}
 	return out
 }
 
 var toolNames = []string{"read", "write", "run", "readx"}
 
-// genFile makes a sound rules file. refusing is how likely, in percent, a rule is
-// one that most calls pass, so that calls get through whole files too.
+// genFile makes a sound rules file.
 func genFile(t *rapid.T, name string) map[string]any {
 	f := map[string]any{
 		"format": "content-rules/v1", "name": name,
@@ -251,9 +259,9 @@ func genFile(t *rapid.T, name string) map[string]any {
 		if chance(t, 40) {
 			kind = "require"
 		}
-		r[kind] = genCondition(t, 3)
+		r[kind] = genCondition(t, 3, 3)
 		if chance(t, 30) {
-			r["when"] = genCondition(t, 2)
+			r["when"] = genCondition(t, 2, 3)
 		}
 		if chance(t, 20) {
 			r["mode"] = "watch"

@@ -243,7 +243,7 @@ func (j *judging) traced(k *check, s *subject, at *ValueTrace) (o outcome, why s
 		return o, why, nil
 	}
 	inner = traceOf(k.inner, at.wanted)
-	o, why = j.inside(k, view(j.text(s)), inner)
+	o, why = j.inside(k, s, inner)
 	return o, why, inner
 }
 
