@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -339,8 +340,9 @@ func (w *world) rolloverPending() bool {
 
 // nthOf fails the nth operation of any kind.
 func nthOf(n int, err error) func(string, string) error {
+	var count atomic.Int64
 	return func(string, string) error {
-		if n--; n == 0 {
+		if count.Add(1) == int64(n) {
 			return err
 		}
 		return nil
