@@ -59,7 +59,7 @@ type Config struct {
 	// with the prefix "countersign." (detailNames).
 	CountersignNames bool
 
-	// Credentials are the texts that must not reach the agent.
+	// Credentials are texts that must not reach the agent; see [Secrets].
 	Credentials []string
 }
 
@@ -145,11 +145,6 @@ func (c *Config) defaults() error {
 	}
 	for _, g := range c.Globs {
 		check(g.Pattern, g.Tool)
-	}
-	for _, secret := range c.Credentials {
-		if secret == "" {
-			errs = append(errs, errors.New("credentials: one is empty, expected a text"))
-		}
 	}
 	return errors.Join(errs...)
 }

@@ -46,10 +46,11 @@ type Message struct {
 	Result ijson.Value // of a Result
 	Error  ijson.Value // of a Failure
 
-	key  string // tells the ID from others; "" without one
-	line []byte
-	doc  ijson.Doc
-	home *pool // where it goes when it is done with; nil: nowhere
+	key     string // tells the ID from others; "" without one
+	removed int    // credentials that were taken out of it
+	line    []byte
+	doc     ijson.Doc
+	home    *pool // where it goes when it is done with; nil: nowhere
 }
 
 // free gives the message back. Nothing of it may be used afterwards.
@@ -117,7 +118,7 @@ func (m *Message) read(from side) *fault {
 }
 
 func (m *Message) reset() {
-	m.Kind, m.Method, m.key = 0, "", ""
+	m.Kind, m.Method, m.key, m.removed = 0, "", "", 0
 	m.ID, m.Params, m.Result, m.Error = ijson.Value{}, ijson.Value{}, ijson.Value{}, ijson.Value{}
 }
 

@@ -28,6 +28,7 @@ type Pipeline struct {
 	listing  chan struct{} // holds one token: who has it lists the tools
 	rounds   rounds
 	late     deadlines
+	secrets  *Secrets
 	log      *slog.Logger
 	now      func() time.Time
 }
@@ -38,13 +39,17 @@ func New(cfg Config, rules *Rules, chain Chain, log *slog.Logger, now func() tim
 	if err := cfg.defaults(); err != nil {
 		return nil, err
 	}
+	secrets, err := NewSecrets(cfg.Credentials)
+	if err != nil {
+		return nil, err
+	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	if now == nil {
 		now = time.Now
 	}
-	p := &Pipeline{cfg: cfg, chain: chain, recorded: chain != nil, listing: make(chan struct{}, 1), log: log, now: now}
+	p := &Pipeline{cfg: cfg, chain: chain, recorded: chain != nil, listing: make(chan struct{}, 1), secrets: secrets, log: log, now: now}
 	if chain == nil {
 		p.chain = unrecorded{now}
 	}
@@ -574,6 +579,7 @@ func (p *Pipeline) outcome(c *Call, answer *Message, reason string) receipts.Out
 	default:
 		o.Result = append(ijson.AppendCanonical([]byte(`{"error":`), answer.Error), '}')
 	}
+	o.Removed = answer.removed
 	o.Detail = receipts.Detail{Name: p.cfg.detailPrefix() + detailResult, SHA256: fingerprint(o.Result)}
 	return o
 }

@@ -98,11 +98,18 @@ func Serve(ctx context.Context, c Connection) error {
 	}
 
 	started := make(chan struct{}) // the server may speak before Start returns
-	up, err := c.Start(func(m *Message) { <-started; s.fromServer(m) })
+	up, err := c.Start(func(m *Message) {
+		<-started
+		if f := c.Pipeline.clean(m); f != nil {
+			m.free()
+			return
+		}
+		s.fromServer(m)
+	})
 	if err != nil {
 		return err
 	}
-	s.up = up
+	s.up = cleaned{up, c.Pipeline}
 	close(started)
 
 	read := make(chan error, 1)

@@ -71,6 +71,8 @@ func play(t *testing.T, file string) {
 			rules = ruleset(t, rest)
 		case "pass":
 			cfg.PassThrough = strings.Fields(rest)
+		case "tell":
+			cfg.Tell = rest
 		case "mark":
 			cfg.CallIDInMeta = true
 		case "credential":

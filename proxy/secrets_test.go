@@ -1,0 +1,170 @@
+package proxy_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"countersign/proxy"
+)
+
+func secretsOf(t interface{ Fatal(...any) }, credentials ...string) *proxy.Secrets {
+	s, err := proxy.NewSecrets(credentials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSecretsInText(t *testing.T) {
+	const secret = `t/k"n\1é` + "\U0001F511"
+	quoted := func(s string) string {
+		b, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[1 : len(b)-1])
+	}
+	ascii := func(s string) string {
+		var b strings.Builder
+		for _, r := range s {
+			switch {
+			case r > 0xFFFF:
+				r -= 0x10000
+				fmt.Fprintf(&b, `\u%04x\u%04X`, 0xD800+r>>10, 0xDC00+r&0x3FF)
+			case r > 0x7E:
+				fmt.Fprintf(&b, `\u%04X`, r)
+			default:
+				b.WriteString(quoted(string(r)))
+			}
+		}
+		return b.String()
+	}
+	all := func(s string) string {
+		var b strings.Builder
+		for i := range len(s) {
+			fmt.Fprintf(&b, "%%%02x", s[i])
+		}
+		return b.String()
+	}
+	lines := func(s string) string {
+		var b strings.Builder
+		for i, c := range s {
+			if i > 0 && i%5 == 0 {
+				b.WriteString("\r\n")
+			}
+			b.WriteRune(c)
+		}
+		return b.String()
+	}
+	std := base64.StdEncoding.EncodeToString
+	for name, form := range map[string]string{
+		"as it is":                        secret,
+		"twice":                           secret + secret,
+		"in JSON":                         quoted(secret),
+		"in JSON, all in ASCII":           ascii(secret),
+		"in JSON, with the slash escaped": strings.ReplaceAll(quoted(secret), "/", `\/`),
+		"in JSON in JSON":                 quoted(quoted(secret)),
+		"in JSON in JSON in JSON":         quoted(quoted(quoted(secret))),
+		"in a query":                      url.QueryEscape(secret),
+		"in a path":                       url.PathEscape(secret),
+		"every byte by percent":           all(secret),
+		"by percent, in capitals":         strings.ToUpper(all(secret)),
+		"by percent twice":                url.QueryEscape(url.QueryEscape(secret)),
+		"base64":                          std([]byte(secret)),
+		"base64 for URLs":                 base64.RawURLEncoding.EncodeToString([]byte(secret)),
+		"base64 behind one byte":          std([]byte("x" + secret + "yz")),
+		"base64 behind two bytes":         std([]byte("xx" + secret + "y")),
+		"base64 of a header":              std([]byte("user:" + secret)),
+		"base64 in lines":                 lines(std([]byte("xx" + secret))),
+		"base64 by percent":               url.QueryEscape(std([]byte("user:" + secret + "?>"))),
+		"base64 in JSON":                  strings.ReplaceAll(std([]byte("x"+secret)), "/", `\/`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := secretsOf(t, "another one", secret)
+			got := string(s.Clean([]byte("before <" + form + "> after")))
+			if !strings.Contains(got, proxy.Removed) {
+				t.Fatalf("%q stays %q", form, got)
+			}
+			if !strings.HasPrefix(got, "before <") || !strings.HasSuffix(got, "> after") {
+				t.Errorf("too much is gone: %q", got)
+			}
+			rest := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(got, "before <"), "> after"), proxy.Removed, "")
+			if len(rest) > 12 {
+				t.Errorf("too little is gone: %q", got)
+			}
+		})
+	}
+	for _, text := range []string{"", "before and after", `t/k"n\1`, "t/k%22", std([]byte("something else")), `\\\\\\\\`, "%%%25%2", `\u12`} {
+		if got := secretsOf(t, secret).Clean([]byte(text)); string(got) != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	if _, err := proxy.NewSecrets([]string{"abc"}); err == nil || strings.Contains(err.Error(), "abc") {
+		t.Errorf("a short credential: %v", err)
+	}
+	var none *proxy.Secrets
+	if got := none.Clean([]byte("x")); string(got) != "x" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Whatever stands around a credential and however it is written, its text is gone
+// and the rest stays.
+func TestSecretsProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[A-Za-z0-9/+"\\%_é-]{6,40}`).Draw(t, "secret")
+		before := rapid.StringMatching(`[ -~]{0,20}`).Draw(t, "before")
+		after := rapid.StringMatching(`[ -~]{0,20}`).Draw(t, "after")
+		encodings := map[string]func(string) string{
+			"none":    func(s string) string { return s },
+			"json":    func(s string) string { b, _ := json.Marshal(s); return string(b) },
+			"percent": url.QueryEscape,
+			"base64":  func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+			"url64":   func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+		}
+		kinds := []string{"none", "json", "percent", "base64", "url64"}
+		kind := rapid.SampledFrom(kinds).Draw(t, "encoding")
+		encode := encodings[kind]
+		// In base64 the neighbours are encoded along.
+		text := before + encode(secret) + after
+		if strings.HasSuffix(kind, "64") {
+			text = encode(before + secret + after)
+		}
+		got := secretsOf(t, secret).Clean([]byte(text))
+		if !bytes.Contains(got, []byte(proxy.Removed)) {
+			t.Fatalf("%q stays in %q", secret, got)
+		}
+		if bytes.Contains(got, []byte(secret)) || bytes.Contains(got, []byte(encode(secret))) {
+			t.Fatalf("%q is still in %q", secret, got)
+		}
+		if !strings.HasSuffix(kind, "64") && !(bytes.HasPrefix(got, []byte(before)) && bytes.HasSuffix(got, []byte(after))) && !strings.Contains(before+"\x00"+after, secret[:1]) && !strings.ContainsAny(before+after, `\%`) {
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
+}
+
+func FuzzSecrets(f *testing.F) {
+	for _, text := range []string{`\u0074oken-1`, "%74oken-1", "dG9rZW4tMQ==", `\\\\u0074`, "%252574oken", "token-1", "%", `\`, "tok\nen"} {
+		f.Add([]byte(text))
+	}
+	s := secretsOf(f, "token-1", `a\b"c/é`, "12345678")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got := s.Clean(slices.Clone(text))
+		for _, secret := range []string{"token-1", `a\b"c/é`, "12345678"} {
+			if bytes.Contains(got, []byte(secret)) {
+				t.Errorf("%q is still in %q", secret, got)
+			}
+		}
+		if again := s.Clean(slices.Clone(got)); !bytes.Contains(got, []byte(proxy.Removed)) && !bytes.Equal(again, got) {
+			t.Errorf("twice is another than once: %q, %q", got, again)
+		}
+	})
+}
