@@ -103,14 +103,20 @@ func coversOf(r *rule) []cover {
 			all = append(all, c)
 		}
 	}
-	if r.when == nil {
+	// What only judging tells the cost of must be judged wherever it would be if
+	// every rule were, or the limits would end elsewhere.
+	counts := r.condition.counts()
+	switch {
+	case r.when == nil && !counts:
 		v.each(r.condition, bad, add)
-	} else {
+	case r.when != nil && !r.when.counts():
 		// It refuses only where its when holds or cannot be judged; and either the
 		// when cannot be judged or the condition is bad.
 		v.each(r.when, set(holds, cannot), add)
-		unjudged, may := v.cover(r.when, set(cannot))
-		v.each(r.condition, bad, func(c cover, ok bool) { add(unjudged.or(c), ok && may) })
+		if !counts {
+			unjudged, may := v.cover(r.when, set(cannot))
+			v.each(r.condition, bad, func(c cover, ok bool) { add(unjudged.or(c), ok && may) })
+		}
 	}
 	slices.SortStableFunc(all, func(a, b cover) int { return cmp.Compare(a.cost(), b.cost()) })
 	var chosen []cover

@@ -379,7 +379,8 @@ func twoEngines(t *rapid.T, n *tally) {
 		if first != nil && judged.Refusals[0] != got.Refusals[0] {
 			t.Fatalf("Judge: %+v; Explain: %+v\n%s\n%s %s", judged.Refusals[0], got.Refusals[0], texts, tool, b)
 		}
-		for name, d := range map[string]engine.Decision{"Explain": got, "Judge": judged} {
+		for i, d := range []engine.Decision{got, judged} {
+			name := [...]string{"Explain", "Judge"}[i]
 			switch {
 			case first == nil && (d.Verdict != engine.Allowed || d.Rule != "" || d.Code != "" || len(d.Refusals) > 0):
 				t.Fatalf("%s: %+v, want it allowed\n%s\n%s %s", name, d, texts, tool, b)
