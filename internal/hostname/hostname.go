@@ -7,9 +7,11 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Bounds of RFC 1035, section 2.3.4, in bytes of the ASCII form.
@@ -32,6 +34,9 @@ func Map(name string) (string, error) {
 	if !utf8.ValidString(name) {
 		return "", errors.New("a host name that is not UTF-8")
 	}
+	if mixedACE(name) {
+		return "", errors.New("a host that is no plain name after IDNA")
+	}
 	ascii, err := idna.Lookup.ToASCII(name)
 	if err != nil {
 		return "", errors.New("a host that is no plain name after IDNA")
@@ -49,6 +54,27 @@ func Map(name string) (string, error) {
 		return "", errors.New("a host that can be taken for an address")
 	}
 	return ascii, nil
+}
+
+// mixedACE reports a label that begins as one of ASCII form and holds other letters
+// all the same, such as "xn--ß-": package idna makes a name of it that others do
+// not.
+func mixedACE(name string) bool {
+	seen := strings.Map(func(c rune) rune {
+		switch {
+		case c == '。':
+			return '.'
+		case unicode.In(c, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+			return -1 // IDNA leaves most of them out
+		}
+		return c
+	}, norm.NFKC.String(name))
+	for label := range strings.SplitSeq(seen, ".") {
+		if len(label) >= 4 && strings.EqualFold(label[:4], "xn--") && strings.IndexFunc(label, func(c rune) bool { return c >= utf8.RuneSelf }) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // plainLabel: letters, digits and hyphens, no hyphen at an end (RFC 1123, 2.1).

@@ -27,7 +27,7 @@ func TestMap(t *testing.T) {
 	}
 	for _, in := range []string{
 		"", ".", "a.", ".a", "a..b", "docs.test.", "-a.test", "a-.test", "a_b.test", "a b.test", "a\tb", "a/b", "a%2e.test", "a@b", "a:1",
-		"127.1", "127.0.0.1", "0x7f000001", "0x7f.1", "2130706433", "0177.0.0.1", "１２７.0.0.1", "x.0x", "x.1", "xn--a.test", "xn--0.test",
+		"127.1", "127.0.0.1", "0x7f000001", "0x7f.1", "2130706433", "0177.0.0.1", "１２７.0.0.1", "x.0x", "x.1", "xn--a.test", "xn--0.test", "xn--ß-", "a.xn--ı-.test", "XN--ü.test", "ｘn--ß-.test", "x\u00adn--ß-", "a\u3002xn--ß-",
 		"a\u200bb.test\u2024com\u0000", "a\u2488test", "\xff.test", "[::1]", "a*b.test", strings.Repeat("a", 64) + ".test", strings.Repeat("a.", 125) + "test", strings.Repeat("ä", 2000),
 	} {
 		if got, err := hostname.Map(in); err == nil {

@@ -84,8 +84,11 @@ func New(o Operand) (*Judge, error) {
 		j.query = map[string]bool{}
 	}
 	for i, q := range o.Query {
-		if q == "" {
+		switch decoded := decodedOnce(q); {
+		case q == "":
 			return nil, &OperandError{"query", i, "expected the name of a query parameter"}
+		case decoded != q:
+			return nil, &OperandError{"query", i, fmt.Sprintf("names are compared decoded, write %q", decoded)}
 		}
 		j.query[q] = true
 	}
@@ -93,12 +96,15 @@ func New(o Operand) (*Judge, error) {
 		return nil, err
 	}
 	for i, p := range o.Path {
-		if p != "" && p[0] != '/' && !strings.HasPrefix(p, "**") && !strings.HasPrefix(p, "{/") {
+		if p != "" && p[0] != '/' && p[0] != '{' && !strings.HasPrefix(p, "**") {
 			return nil, &OperandError{"path", i, fmt.Sprintf("no path of a URL can match it, write %q", "/"+p)}
+		}
+		if decoded := decodedOnce(p); decoded != p {
+			return nil, &OperandError{"path", i, fmt.Sprintf("the path is compared decoded once, write %q (a literal percent sign there is [%%])", decoded)}
 		}
 	}
 	var err error
-	j.path, err = globs("path", o.Path, '/')
+	j.path, err = globs("path", o.Path, '/', pathStep)
 	return j, err
 }
 
@@ -140,7 +146,7 @@ func (j *Judge) hosts(hosts []string) error {
 		return nil
 	}
 	var err error
-	if j.host, err = globs("host", names, '.'); err != nil {
+	if j.host, err = globs("host", names, '.', hostStep); err != nil {
 		var e *OperandError
 		if errors.As(err, &e) && e.Index >= 0 {
 			for i, h := range hosts { // its place among the names is another among the hosts
@@ -154,19 +160,124 @@ func (j *Judge) hosts(hosts []string) error {
 	return err
 }
 
-func globs(member string, patterns []string, sep byte) (*glob.Set, error) {
-	if len(patterns) == 0 {
+// globs compiles a member's globs. step is the automaton of what is judged (see
+// [glob.Glob.Flow]): a glob of which no alternative, or only some, can match would
+// be a hole in a refuse.
+func globs(member string, patterns []string, sep byte, step func(uint8, glob.Token) (uint8, string)) (*glob.Set, error) {
+	var all []*glob.Glob
+	for i, p := range patterns {
+		g, err := glob.Compile(p, glob.Options{Separator: sep})
+		if err == nil {
+			err = g.Flow(begins, step)
+		}
+		if err != nil {
+			msg := err.Error()
+			if e := (*glob.Error)(nil); errors.As(err, &e) {
+				msg = e.Msg
+			}
+			return nil, &OperandError{member, i, msg}
+		}
+		all = append(all, g)
+	}
+	if len(all) == 0 {
 		return nil, nil
 	}
-	s, err := glob.NewSet(patterns, glob.Options{Separator: sep})
-	if err == nil {
-		return s, nil
+	return glob.SetOf(all), nil
+}
+
+// The states of both automata.
+const (
+	begins  uint8 = iota // nothing is read
+	part                 // a label or a segment begins
+	within               // inside one
+	special              // behind a hyphen, or the segment is "." so far
+	dots                 // the segment is ".." so far
+	double               // the label or segment is **
+)
+
+// hostStep follows the hosts that are judged: labels of letters, digits and hyphens.
+func hostStep(from uint8, t glob.Token) (uint8, string) {
+	switch t.Kind {
+	case glob.Separator, glob.End:
+		switch {
+		case from == special:
+			return 0, "no label of a host ends in a hyphen"
+		case from == part && t.Kind == glob.End:
+			return 0, "no host is judged that ends in a dot"
+		case from == begins || from == part:
+			return 0, "no host has an empty label"
+		}
+		return part, ""
+	case glob.Double:
+		return double, ""
+	case glob.Literal:
+		switch r := t.Rune; {
+		case r == '-' && (from == begins || from == part):
+			return 0, "no label of a host begins with a hyphen"
+		case r == '-':
+			return special, ""
+		case (r < 'a' || r > 'z') && (r < '0' || r > '9'):
+			return 0, "expected lower-case ASCII letters, digits, hyphens and dots beside the glob signs; names of other letters in their xn-- form"
+		}
 	}
-	var e *glob.Error
-	if errors.As(err, &e) {
-		return nil, &OperandError{member, e.Index, e.Msg}
+	return within, ""
+}
+
+// pathStep follows the paths that are judged: no empty segment but at the end, and
+// none of dots.
+func pathStep(from uint8, t glob.Token) (uint8, string) {
+	switch {
+	case from == begins && t.Kind != glob.Separator && t.Kind != glob.Double:
+		return 0, "no path of a URL can match it, expected a glob that begins with / or **"
+	case t.Kind == glob.Separator || t.Kind == glob.End:
+		switch {
+		case from == special || from == dots:
+			return 0, "no URL is judged that holds a dot segment"
+		case from == part && t.Kind == glob.Separator:
+			return 0, "no path is judged that holds an empty segment"
+		}
+		return part, ""
+	case t.Kind == glob.Double:
+		return double, ""
+	case t.Kind != glob.Literal:
+		return within, ""
 	}
-	return nil, &OperandError{member, -1, err.Error()}
+	if why := inPath(t.Rune); why != "" {
+		return 0, "no path is judged that holds " + why
+	}
+	switch dot := t.Rune == '.'; {
+	case dot && from == part:
+		return special, ""
+	case dot && from == special:
+		return dots, ""
+	}
+	return within, ""
+}
+
+// decodedOnce is a text of the operand without its percent escapes, as it stands
+// where it has none or they are none.
+func decodedOnce(s string) string {
+	if text, ok := percent.Decode(s); ok && utf8.ValidString(text) {
+		return text
+	}
+	return s
+}
+
+// inPath says why no decoded path that is judged holds a character, or nothing.
+func inPath(c rune) string {
+	switch {
+	case c == utf8.RuneError || unicode.IsControl(c):
+		return "an escape in the path that is no character of a path"
+	case c == '\\':
+		return "a backslash"
+	case standsForSign(c):
+		return "a character that is a slash, backslash or dot in another form"
+	}
+	return ""
+}
+
+func standsForSign(c rune) bool {
+	return c >= utf8.RuneSelf && strings.ContainsAny(norm.NFKC.String(string(c)), `./\`)
 }
 
 // defaultPorts are those of the schemes that agents use (WHATWG URL, special schemes).
@@ -183,12 +294,12 @@ func (j *Judge) Judge(text string) (verdict.Result, string) {
 		return verdict.CannotJudge, "no port, and the scheme has no usual one"
 	}
 	if j.path != nil {
-		if strings.Contains(strings.TrimSuffix(u.path, "/"), "//") {
+		if strings.Contains(u.path, "//") {
 			return verdict.CannotJudge, "an empty segment, which some servers leave out, in the path"
 		}
 		for _, c := range u.path {
-			if c == utf8.RuneError || unicode.IsControl(c) {
-				return verdict.CannotJudge, "an escape in the path that is no character of a path"
+			if why := inPath(c); why != "" {
+				return verdict.CannotJudge, why
 			}
 		}
 	}
@@ -219,10 +330,22 @@ func (j *Judge) Judge(text string) (verdict.Result, string) {
 }
 
 func (j *Judge) hostHolds(u parts) bool {
-	if u.addr.IsValid() && j.addrs[u.addr] {
-		return true
+	host := u.host
+	if u.addr.IsValid() {
+		if j.addrs[u.addr] {
+			return true
+		}
+		if u.addr.Is4In6() { // [::ffff:10.0.0.5] leads to 10.0.0.5
+			v4 := u.addr.Unmap()
+			if j.addrs[v4] {
+				return true
+			}
+			host = hostname.AddrText(v4)
+		} else if u.addr.Is6() {
+			return false
+		}
 	}
-	return j.host != nil && !(u.addr.IsValid() && u.addr.Is6()) && j.host.Match(u.host)
+	return j.host != nil && j.host.Match(host)
 }
 
 // parts is a URL taken apart.
@@ -345,7 +468,7 @@ func (u *parts) setPath(path string) (why string) {
 		}
 	}
 	for _, c := range u.path {
-		if c >= utf8.RuneSelf && strings.ContainsAny(norm.NFKC.String(string(c)), `./\`) {
+		if standsForSign(c) {
 			return "a character that is a slash, backslash or dot in another form"
 		}
 	}
