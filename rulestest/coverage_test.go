@@ -129,7 +129,7 @@ func TestPage(t *testing.T) {
 	}
 	// Its elements are closed as they were opened.
 	d := xml.NewDecoder(strings.NewReader(strings.Replace(page, "<!doctype html>", "", 1)))
-	d.Strict, d.AutoClose, d.Entity = true, []string{"meta"}, xml.HTMLEntity
+	d.Strict, d.Entity = true, xml.HTMLEntity
 	for {
 		if _, err := d.Token(); err == io.EOF {
 			break

@@ -243,16 +243,20 @@ func (w *drafter) rule(id string, g *group) {
 	w.firstCases(id, g)
 }
 
-// atPlaces holds each place of a group by its pointer.
+// atPlaces holds each place of a group by its pointer. A list of words is held as
+// one command.
 func (g *group) atPlaces(member, held string) string {
-	var parts []string
+	var parts, done []string
 	for _, a := range g.tools[0].args {
-		test := object("arg", quote(a.pointer()), member, held)
-		if a.names[len(a.names)-1] == "#" {
-			continue // of a list of words, which is held as one
+		a.names = wholeList(a.names)
+		p := a.pointer()
+		if slices.Contains(done, p) {
+			continue
 		}
+		done = append(done, p)
+		test := object("arg", quote(p), member, held)
 		if !a.needs {
-			test = object("any", list(object("arg", quote(a.pointer()), "present", "false"), test))
+			test = object("any", list(object("arg", quote(p), "present", "false"), test))
 		}
 		parts = append(parts, test)
 	}
@@ -260,6 +264,14 @@ func (g *group) atPlaces(member, held string) string {
 		return parts[0]
 	}
 	return object("all", list(parts...))
+}
+
+// wholeList is the place of the list that an element is of.
+func wholeList(names []string) []string {
+	for len(names) > 1 && names[len(names)-1] == "#" {
+		names = names[:len(names)-1]
+	}
+	return names
 }
 
 // globEscaped is a tool's name as a rule has it: its own signs are no glob's.
@@ -290,16 +302,20 @@ func (w *drafter) examples(like likeness) (good, bad, unclear, is string) {
 	return "ls -l", "rm -r x", "eval ls", "a command"
 }
 
+// firstCases are, for each tool of a group, a call that passes and one that does
+// not; all else that the draft's rules look at in them passes.
 func (w *drafter) firstCases(id string, g *group) {
 	good, bad, unclear, is := w.examples(g.like)
 	for i, t := range g.tools {
 		with := func(value string) string {
 			args := empty()
-			for _, a := range t.args {
-				if a.needs || a.pointer() == t.args[0].pointer() {
-					args.set(segmentsOf(&a), text(value))
+			for like, all := range w.args(t.tool) {
+				if like != g.like {
+					ordinary, _, _, _ := w.examples(like)
+					fill(args, all, like, ordinary)
 				}
 			}
+			fill(args, t.args, g.like, value)
 			return object("tool", quote(t.tool.Name), "arguments", args.String())
 		}
 		add := func(name, call, expect string) {
@@ -309,6 +325,43 @@ func (w *drafter) firstCases(id string, g *group) {
 		add(fmt.Sprintf("%s: %s that may not", t.tool.Name, is), with(bad), object("refused", quote(id)))
 		if i == 0 {
 			add(fmt.Sprintf("%s: %s that can be read in two ways", t.tool.Name, is), with(unclear), object("refused", quote(id), "code", `"cannot-judge"`))
+		}
+	}
+}
+
+// fill puts a value into the arguments that must be there, and the first.
+func fill(args *tree, all []argument, like likeness, value string) {
+	for i := range all {
+		a := &all[i]
+		if !a.needs && i > 0 {
+			continue
+		}
+		v := text(value)
+		place := argument{names: a.names}
+		if like == likeCommand && len(a.names) > 1 && a.names[len(a.names)-1] == "#" {
+			place.names = wholeList(a.names)
+			v = array()
+			for _, word := range strings.Fields(value) {
+				v.kids = append(v.kids, text(word))
+			}
+		}
+		args.set(segmentsOf(&place), v)
+	}
+}
+
+// args are a tool's arguments by what they hold, in an order of its own.
+func (w *drafter) args(t *Tool) func(func(likeness, []argument) bool) {
+	return func(yield func(likeness, []argument) bool) {
+		for _, like := range []likeness{likePath, likeURL, likeCommand} {
+			var all []argument
+			for _, a := range arguments(t) {
+				if likenessOf(t, &a) == like {
+					all = append(all, a)
+				}
+			}
+			if len(all) > 0 && !yield(like, all) {
+				return
+			}
 		}
 	}
 }

@@ -16,7 +16,7 @@ const (
 	maxMakeTools = 24 // tools calls are made for
 	maxMoved     = 12 // calls that are tried as they are for every tool
 	maxVaried    = 6  // calls that every value is tried in
-	maxWays      = 16 // ways a value is put into a call
+	maxWays      = 48 // ways a value is put into a call
 )
 
 // made is a call that was made up.
@@ -280,7 +280,7 @@ func (sp *spot) ways() int {
 	case sp.sel.Kind == rules.Argv:
 		return 1 + len(sp.sel.Argv)
 	case sp.sel.Names, sp.sel.Pointer.Deep():
-		return 4 + len(sp.sel.Named)
+		return deepWays + 2*len(sp.sel.Named)
 	case sp.sel.Pointer.Wild():
 		return 5
 	}
@@ -331,39 +331,42 @@ func (sp *spot) putDeep(t *tree, segs []rules.Segment, v *tree, way int) {
 		switch way {
 		case 1:
 			t.set(segs, member(name, v))
-		case 2:
+		case 2, 3:
 			under(t, segs, "zz", member(name, v))
 		default:
 			under(t, segs, name, v)
 		}
 		return
 	}
-	name := "zz"
-	if len(sp.sel.Named) > 0 && way >= 4 {
-		name = sp.sel.Named[way-4]
+	name, kept := "zz", "zz"
+	if len(sp.sel.Named) > 0 {
+		kept = sp.sel.Named[0]
+		if way >= deepWays {
+			name = sp.sel.Named[(way-deepWays)%len(sp.sel.Named)]
+		}
 	}
 	switch way {
 	case 0:
-		if len(sp.sel.Named) > 0 {
-			name = sp.sel.Named[0]
-		}
-		under(t, segs, name, v)
+		under(t, segs, kept, v)
 	case 1:
-		if len(sp.sel.Named) > 0 {
-			name = sp.sel.Named[0]
-		}
-		t.set(segs, member(name, v))
+		t.set(segs, member(kept, v))
 	case 2:
 		under(t, segs, "zz", v) // beside what named keeps
 	case 3:
-		if len(sp.sel.Named) > 0 {
-			name = wide(sp.sel.Named[0])
-		}
-		under(t, segs, name, array(v, text("x")))
+		under(t, segs, "zz", member(kept, v)) // one more that it keeps
+	case 4:
+		under(t, segs, wide(kept), v)
 	default:
+		if way >= deepWays+len(sp.sel.Named) {
+			t.set(segs, member(name, v))
+			return
+		}
 		under(t, segs, name, v)
 	}
 }
+
+// deepWays are the ways to put a value under ** that any name has.
+const deepWays = 5
 
 // putWild puts a value where a wildcard stands: alone, beside what is there, or
 // takes all away.

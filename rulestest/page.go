@@ -162,8 +162,8 @@ func short(s string) string {
 var pageTemplate = template.Must(template.New("coverage").Parse(`<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
 <title>Coverage of content rules: {{.Percent}}%</title>
 <style>
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --faint: #59636e; --line: #d1d9e0; --mark: #ffe3a3; --note: #8a3b00; --good: #1a7f37; --bad: #b3261e; }

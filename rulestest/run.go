@@ -99,6 +99,24 @@ func (s *Suite) tasks(match *regexp.Regexp) []task {
 func (s *Suite) Run(ctx context.Context, o RunOptions) (*Report, error) {
 	tasks := s.tasks(o.Match)
 	run := &Report{Suite: s, Matched: len(tasks), Results: make([]Result, len(tasks)), Applied: make([]int64, len(s.rules))}
+	seen, done, err := s.runTasks(ctx, o, tasks, run)
+	if err == nil && done < len(tasks) {
+		// Which cases behind the first that failed had begun is chance, and what
+		// they reached does not count: once more, those up to it.
+		tasks, run.Results, run.Applied = tasks[:done], run.Results[:done], make([]int64, len(s.rules))
+		o.FailFast = false
+		seen, _, err = s.runTasks(ctx, o, tasks, run)
+	}
+	if err != nil || !o.Coverage {
+		return run, err
+	}
+	run.Coverage, err = s.cover(ctx, o, seen, tasks)
+	return run, err
+}
+
+// runTasks runs tasks into a report and returns what they reached and how many of
+// them ran.
+func (s *Suite) runTasks(ctx context.Context, o RunOptions, tasks []task, run *Report) (*tally, int, error) {
 	seen := newTally(s)
 	done, err := s.each(ctx, o, len(tasks), func(w *worker, i int) bool {
 		if o.Coverage && w.tally == nil {
@@ -114,12 +132,7 @@ func (s *Suite) Run(ctx context.Context, o RunOptions) (*Report, error) {
 			seen.add(w.tally)
 		}
 	})
-	run.Results = run.Results[:done]
-	if err != nil || !o.Coverage {
-		return run, err
-	}
-	run.Coverage, err = s.cover(ctx, o, seen, tasks[:done])
-	return run, err
+	return seen, done, err
 }
 
 // cover makes the coverage of what was seen, and of the entries of lists.
