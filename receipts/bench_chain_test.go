@@ -202,3 +202,39 @@ func BenchmarkParts(b *testing.B) {
 	b.ReportMetric(t.at("whole", 0.5)/sum, "whole:sum")
 	b.ReportMetric(0, "ns/op")
 }
+
+// BenchmarkStart is the start on a book of 1,000 receipts, with marks and with
+// none: a mark lets a start check only what follows.
+func BenchmarkStart(b *testing.B) {
+	for name, every := range map[string]int{"marks": 256, "none": 1 << 30} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(b, func(s *receipts.Slip) { s.Limits = nil })
+			w.dir, w.cfg.MarkEvery = benchFolder(b), every
+			w.cfg.Ledger, w.cfg.Book = filepath.Join(w.dir, "state", "ledger.jsonl"), filepath.Join(w.dir, "book.jsonl")
+			c := w.open()
+			for n := range 1000 {
+				call, out := benchCall(b, n)
+				do(b, c, call, out)
+			}
+			if err := c.Sync(); err != nil {
+				b.Fatal(err)
+			}
+			left := w.killed() // before the mark that closing writes
+			for b.Loop() {
+				b.StopTimer()
+				k := left.killed()
+				b.StartTimer()
+				c, err := receipts.OpenChain(b.Context(), k.config())
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := c.Close(); err != nil {
+					b.Fatal(err)
+				}
+				os.RemoveAll(k.dir)
+				b.StartTimer()
+			}
+		})
+	}
+}

@@ -246,6 +246,9 @@ func (c *Chain) Err() error {
 // Slip is the fingerprint of the slip in force.
 func (c *Chain) Slip() string { return c.slip }
 
+// Entries is how many entries the book has; it can have MaxEntries.
+func (c *Chain) Entries() int { return c.checker.Size() }
+
 // Take waits for the turn: one call at a time, in the order they came. The turn
 // must be given back by Release, Refuse or the Finish of what Copy gave.
 func (c *Chain) Take(ctx context.Context) (*Turn, error) {

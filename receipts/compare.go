@@ -53,10 +53,21 @@ type CompareReport struct {
 	Counted     int64        `json:"counted"`  // refusals the ledger only counted
 	OpenCall    int64        `json:"openCall"` // line of a call without outcome; 0 for none
 	Differences []Difference `json:"differences"`
+	// LedgerOnly are receipts that name an approval: such a stub carries exactly
+	// the approval's details, so what came of the call stands in the ledger alone.
+	LedgerOnly []LedgerOnly `json:"ledgerOnly"`
 	// Unsound are faults of the ledger itself, or lines of the other files that
 	// could not be read: nothing is then known of what they hold.
 	Unsound []string `json:"unsound"`
 	More    int      `json:"more"` // differences and faults past the first 1,000
+}
+
+// LedgerOnly is the outcome of a call whose receipt does not bind it.
+type LedgerOnly struct {
+	ID     string `json:"id"`     // of the stub
+	Ledger int64  `json:"ledger"` // line of the ledger
+	How    string `json:"how"`
+	Result string `json:"result,omitempty"` // fingerprint of the answer
 }
 
 // maxDifferences bounds what a comparison lists.
@@ -156,10 +167,14 @@ func Compare(in CompareInput) (CompareReport, error) {
 		case *OutcomeLine:
 			if stub, err := ReadStub(b.Stub); err == nil {
 				receipts.add(line, stub.ID, [2]string{Fingerprint(b.Stub), Fingerprint(b.Countersignature)})
+				if stub.Approval != "" {
+					r.LedgerOnly = append(r.LedgerOnly, LedgerOnly{stub.ID, line, b.How, b.Result})
+				}
 			}
 		case *NoticeLine:
 			if b.What == noticeRollover {
 				r.Earlier += len(receipts.list) + len(denials.list)
+				r.LedgerOnly = nil
 				receipts, denials = keptList{of: KindStub}, keptList{of: KindDenial}
 			}
 		case *RefusedLine:

@@ -2,9 +2,11 @@ package receipts
 
 import (
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"countersign/internal/ijson"
@@ -19,6 +21,27 @@ type Head struct {
 	Size int64  // lines
 	Last string // fingerprint of the last of them
 	Root string // of the tree over them (RFC 6962); "" not compared
+}
+
+// String is the head in one word: size:last, and :root where there is one.
+func (h Head) String() string {
+	s := strconv.FormatInt(h.Size, 10) + ":" + h.Last
+	if h.Root != "" {
+		s += ":" + h.Root
+	}
+	return s
+}
+
+// ParseHead reads what String writes.
+func ParseHead(s string) (Head, error) {
+	size, rest, _ := strings.Cut(s, ":")
+	last, root, hasRoot := strings.Cut(rest, ":")
+	n, err := strconv.ParseInt(size, 10, 64)
+	h := Head{Size: n, Last: last, Root: root}
+	if err != nil || n < 0 || n > MaxInt || !isDigest(last) || hasRoot && !isDigest(root) || h.String() != s {
+		return Head{}, errors.New("expected a head as `ledger verify` prints it: number of records, a colon, the fingerprint of the last, and optionally a colon and the root")
+	}
+	return h, nil
 }
 
 // LedgerOptions say what a ledger is held against. The zero value holds it

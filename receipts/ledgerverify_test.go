@@ -238,6 +238,19 @@ func TestVerifyLedgerKeyHandedOn(t *testing.T) {
 	}
 }
 
+func TestParseHead(t *testing.T) {
+	for _, h := range []receipts.Head{{Size: 5, Last: lineDig}, {Size: 0, Last: lineDig, Root: lineDig}} {
+		if got, err := receipts.ParseHead(h.String()); err != nil || got != h {
+			t.Errorf("%s: %+v %v", h, got, err)
+		}
+	}
+	for _, s := range []string{"", "5", "5:", ":" + lineDig, "05:" + lineDig, "-1:" + lineDig, "+5:" + lineDig, "5:" + lineDig + ":", "5:" + lineDig + ":x", "5:" + lineDig + " "} {
+		if h, err := receipts.ParseHead(s); err == nil {
+			t.Errorf("%q read as %+v", s, h)
+		}
+	}
+}
+
 func FuzzVerifyLedger(f *testing.F) {
 	key := receipts.NewLedgerKey([32]byte{9})
 	open := &receipts.OpenLine{Agent: "files", Key: key.PublicText(), Service: "guard", Settings: lineDig, Version: "0.1.0"}
