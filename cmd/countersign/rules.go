@@ -17,7 +17,8 @@ func (p *program) rulesCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	cmd.AddCommand(p.rulesCheckCommand(), p.rulesFingerprintCommand(), p.rulesFmtCommand(), p.rulesSchemaCommand())
+	cmd.AddCommand(p.rulesCheckCommand(), p.rulesExplainCommand(), p.rulesTryCommand(), p.rulesBenchCommand(), p.rulesFmtCommand(), p.rulesFingerprintCommand(),
+		p.rulesSchemaCommand())
 	return cmd
 }
 

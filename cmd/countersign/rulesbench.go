@@ -1,0 +1,53 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"countersign/engine"
+	"countersign/internal/pathtext"
+	"countersign/rulestest"
+)
+
+func (p *program) rulesBenchCommand() *cobra.Command {
+	var each time.Duration
+	cmd := p.answers(&cobra.Command{
+		Use:   "bench PATH…",
+		Short: "Measure what rules cost, on the calls of their tests",
+		Long: `bench judges the calls of test files again and again and prints, for all rules
+together and for each by itself, the time, the allocations and the steps of a
+call; the most steps a call can take by each file; and the most that each CEL
+expression can cost. A path is a test file, a rules file with its tests beside
+it, or a folder. Times are of this machine; compare them within one run.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			suites, problems, err := rulestest.Load(args, rulestest.Options{Engine: engine.Options{Disk: pathtext.OS{}}})
+			if err != nil {
+				return err
+			}
+			if err := problems.Err(); err != nil {
+				return err
+			}
+			var all []*rulestest.Bench
+			for _, s := range suites {
+				b, err := s.Measure(cmd.Context(), each)
+				if err != nil {
+					return err
+				}
+				if all = append(all, b); p.asJSON {
+					continue
+				}
+				if err := b.WriteText(p.out); err != nil {
+					return err
+				}
+			}
+			if p.asJSON {
+				return p.answer(all)
+			}
+			return nil
+		},
+	})
+	cmd.Flags().DurationVar(&each, "each", 200*time.Millisecond, "how long each rule is measured")
+	return cmd
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"countersign/engine"
+	"countersign/internal/pathtext"
+	"countersign/rules"
+	"countersign/rulestest"
+)
+
+// maxCall is the most bytes of a call that is read from a file.
+const maxCall = 32 << 20
+
+// suiteOf compiles rules files for judging single calls.
+func suiteOf(paths []string) (*rulestest.Suite, error) {
+	files, err := readSources(paths)
+	if err != nil {
+		return nil, err
+	}
+	set, problems := rules.ReadSet(files)
+	if err := problems.Err(); err != nil {
+		return nil, hint(err, `"countersign rules check" says the same and more`)
+	}
+	return rulestest.NewSuite(set, nil, rulestest.Options{Engine: engine.Options{Disk: pathtext.OS{}}})
+}
+
+// explained is one judgement in the JSON answer of rules explain.
+type explained struct {
+	Verdict    string             `json:"verdict"` // allowed, refused or unreadable
+	Rule       string             `json:"rule,omitempty"`
+	Code       string             `json:"code,omitempty"`
+	Unreadable string             `json:"unreadable,omitempty"`
+	Applied    int                `json:"applied"`
+	Told       string             `json:"told,omitempty"` // what the agent would be told
+	Steps      int                `json:"steps"`
+	Trace      []engine.RuleTrace `json:"trace"`
+}
+
+func (p *program) rulesExplainCommand() *cobra.Command {
+	var call, now string
+	cmd := p.answers(&cobra.Command{
+		Use:   "explain FILE… --call FILE|-",
+		Short: "Show why rules decide one call as they do",
+		Long: `explain judges one call and shows the whole way to the decision: which rules
+are for its tool, which conditions held on which values, and what would have
+passed. The call is an object as a case of a test file has it:
+
+  {"tool": "read_file", "arguments": {"path": "/srv/work/a.txt"}}
+
+Exit codes: 0 the call is allowed; 1 it is refused; 2 it could not be judged.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			at, err := p.timeOf(now)
+			if err != nil {
+				return err
+			}
+			suite, err := suiteOf(args)
+			if err != nil {
+				return err
+			}
+			src, err := p.readCall(call)
+			if err != nil {
+				return err
+			}
+			c, problems := rulestest.ReadCall(call, src)
+			if err := problems.Err(); err != nil {
+				return err
+			}
+			return p.explain(suite.Judge(c, at))
+		},
+	})
+	cmd.Flags().StringVar(&call, "call", "", "the call's file, - for standard input")
+	cmd.Flags().StringVar(&now, "now", "", "the time of the call (RFC 3339); the present one if not given")
+	cmd.MarkFlagRequired("call")
+	return cmd
+}
+
+func (p *program) timeOf(text string) (time.Time, error) {
+	if text == "" {
+		return p.now(), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, fmt.Errorf("--now %q, expected a time such as 2026-11-30T09:00:00Z", text)
+	}
+	return t, nil
+}
+
+func (p *program) readCall(path string) ([]byte, error) {
+	if path != "-" {
+		return readBounded(path, maxCall)
+	}
+	b, err := io.ReadAll(io.LimitReader(p.in, maxCall+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the call: %w", err)
+	}
+	return b, nil
+}
+
+func (p *program) explain(j rulestest.Judged) error {
+	d := j.Decision
+	refused := j.Unreadable != "" || !j.NoCall && d.Verdict != engine.Allowed
+	if p.asJSON {
+		a := explained{Verdict: d.Verdict.String(), Code: string(d.Code), Unreadable: j.Unreadable, Applied: d.Applied, Told: d.Tell("test"), Steps: d.Steps, Trace: d.Trace.Rules}
+		if d.Rule != "" {
+			a.Rule = d.File + "/" + d.Rule
+		}
+		if j.Unreadable != "" {
+			a = explained{Verdict: "unreadable", Unreadable: j.Unreadable}
+		}
+		if a.Trace == nil {
+			a.Trace = []engine.RuleTrace{}
+		}
+		if err := p.answer(a); err != nil {
+			return err
+		}
+	} else {
+		p.say("%s", j)
+		fmt.Fprint(p.out, d.Trace.Text())
+		if told := d.Tell("rule"); told != "" && j.Unreadable == "" {
+			p.say("the agent is told: %s", told)
+		}
+	}
+	if refused {
+		return errNo
+	}
+	return nil
+}
+
+func (p *program) rulesTryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "try FILE…",
+		Short: "Judge calls typed at a prompt",
+		Long: `try reads calls from standard input, one a line, and judges each as explain
+does. A line is the name of a tool and its arguments, or a call as a case of a
+test file has it:
+
+  read_file {"path": "/srv/work/a.txt"}
+  {"tool": "read_file", "arguments": {"path": "/srv/work/a.txt"}}
+
+The files are read again before each line, so an edit counts at once.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return p.tryRules(args) },
+	}
+}
+
+func (p *program) tryRules(paths []string) error {
+	if _, err := suiteOf(paths); err != nil {
+		return err
+	}
+	prompt := func() {}
+	if f, ok := p.in.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			prompt = func() { fmt.Fprint(p.err, "> ") }
+		}
+	}
+	in := bufio.NewScanner(p.in)
+	in.Buffer(make([]byte, 0, 64<<10), maxCall)
+	for prompt(); in.Scan(); prompt() {
+		line := strings.TrimSpace(in.Text())
+		if line == "" {
+			continue
+		}
+		if !strings.HasPrefix(line, "{") {
+			tool, arguments, _ := strings.Cut(line, " ")
+			line = fmt.Sprintf(`{"tool":%q}`, tool)
+			if arguments = strings.TrimSpace(arguments); arguments != "" {
+				line = fmt.Sprintf(`{"tool":%q,"arguments":%s}`, tool, arguments)
+			}
+		}
+		suite, err := suiteOf(paths)
+		if err == nil {
+			c, problems := rulestest.ReadCall("call", []byte(line))
+			if err = problems.Err(); err == nil {
+				if err = p.explain(suite.Judge(c, p.now())); errors.Is(err, errNo) {
+					err = nil // the answer to one line is none to the whole
+				}
+			}
+		}
+		if err != nil {
+			p.note("error: %v", err)
+		}
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("reading a line: %w", err)
+	}
+	return nil
+}
