@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"countersign/internal/problem"
 	"countersign/rules"
 )
 
@@ -104,10 +105,10 @@ func (p *program) checkRules(files []rules.Source) error {
 		}
 	} else {
 		for _, problem := range problems {
-			p.say("error: %s", problem)
+			p.tellPlace("error", problem, files)
 		}
 		for _, w := range warnings {
-			p.say("warning: %s", w)
+			p.tellPlace("warning", w, files)
 		}
 		for _, f := range answer.Files {
 			p.say("%s: %s, %s, %s", f.Path, f.Name, plural(f.Rules, "rule"), f.Fingerprint)
@@ -121,6 +122,29 @@ func (p *program) checkRules(files []rules.Source) error {
 		return errNo
 	}
 	return nil
+}
+
+// tellPlace says a problem and, to a person at a terminal, shows its place.
+func (p *program) tellPlace(word string, x problem.Problem, files []rules.Source) {
+	p.say("%s: %s", word, x)
+	if !terminal(p.out) {
+		return
+	}
+	for _, f := range files {
+		if f.Path == x.File {
+			fmt.Fprint(p.out, x.Excerpt(f.Data))
+		}
+	}
+}
+
+// terminal says whether a stream is a person's terminal.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (p *program) rulesFingerprintCommand() *cobra.Command {

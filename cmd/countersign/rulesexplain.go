@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -158,10 +157,8 @@ func (p *program) tryRules(paths []string) error {
 		return err
 	}
 	prompt := func() {}
-	if f, ok := p.in.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			prompt = func() { fmt.Fprint(p.err, "> ") }
-		}
+	if terminal(p.in) {
+		prompt = func() { fmt.Fprint(p.err, "> ") }
 	}
 	in := bufio.NewScanner(p.in)
 	in.Buffer(make([]byte, 0, 64<<10), maxCall)

@@ -62,3 +62,24 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestExcerpt(t *testing.T) {
+	src := []byte("{\n\t\"größe\": 1,\r\n\"" + strings.Repeat("x", 200) + "\": 2 }")
+	for _, c := range []struct {
+		offset int
+		want   string
+	}{
+		{0, "    {\n    ^\n"},
+		{3, "     \"größe\": 1,\n     ^\n"},
+		{14, "     \"größe\": 1,\n              ^\n"},
+		{len(src), "    …" + strings.Repeat("x", 70) + "\": 2 }\n    " + strings.Repeat(" ", 77) + "^\n"},
+	} {
+		p := problem.Settle("f", src, []problem.Problem{{Offset: c.offset}}, 0)[0]
+		if got := p.Excerpt(src); got != c.want {
+			t.Errorf("offset %d:\n%q, want\n%q", c.offset, got, c.want)
+		}
+	}
+	if got := (problem.Problem{Offset: 9, Column: 1}).Excerpt([]byte("x")); got != "" {
+		t.Errorf("an offset past the end: %q", got)
+	}
+}
