@@ -2,13 +2,13 @@
 // Context Protocol. It reads their messages strictly, takes every tools/call
 // through one pipeline, and passes everything else on byte for byte but for ids.
 //
-//	agent ── front ── Pipeline.Call ── Upstream ── tool server
-//	                   │         │
-//	                 Judge     Chain
+//	agent ── front ── Pipeline ── Upstream ── tool server
+//	                   │    │
+//	                Rules  Chain
 //
-// [Pipeline.Call] is the whole of a call, in the order of guard.md, section 3:
-// Read, Name, Wait, Judge, Copy, Forward, Outcome, Answer. [Serve] is the stdio
-// front and [StartChild] the stdio upstream.
+// [Pipeline.Begin] takes a call in, and its run is the whole of the call in the
+// order of guard.md, section 3: Read, Name, Wait, Judge, Copy, Forward, Outcome,
+// Answer. [Serve] is the stdio front and [StartChild] the stdio upstream.
 //
 // What cannot be read or judged is refused, with the reason. A message that is
 // not one strict JSON object on one line is answered with a JSON-RPC error (or

@@ -97,3 +97,9 @@ func (b *Bench) Read(line []byte) bool {
 	b.m.line = append(b.m.line[:0], line...)
 	return b.m.read(fromAgent) == nil
 }
+
+// Offered is what the settings say of a tool.
+func Offered(c Config, tool string) (t Tool, offered, shown bool) {
+	t, offered = c.offered(tool)
+	return t, offered, c.shown(tool)
+}

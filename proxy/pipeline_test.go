@@ -252,3 +252,16 @@ func TestAnAgentThatDoesNotRead(t *testing.T) {
 		t.Errorf("the guard ended: %v", err)
 	}
 }
+
+// A line of the server's that is too long is not kept; the call it answers has no
+// outcome that is known.
+func TestAnAnswerThatIsTooLong(t *testing.T) {
+	chain := newMemory()
+	w := under(t, chain, proxy.Config{})
+	w.sent()
+	w.server(`{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"` + strings.Repeat("a", proxy.ServerLimit) + `"}]}}`)
+	w.toAgent.want(refusedLine("1", "the tool server answered; its answer cannot be read in only one way and is withheld, so the outcome is not known"))
+	w.pings(3)
+	w.close()
+	chain.wantEvents(t, "call t", "outcome unreadable")
+}
