@@ -96,7 +96,7 @@ func (j *judging) decidingCheck(t *test, v ijson.Value, o outcome) (*check, stri
 		is, why := j.judge(k, &s)
 		if is == wrongKind {
 			why = whyKind
-			if o == fails && t.sel.deep && t.kind == rules.Every {
+			if o == fails && t.failsWrong() {
 				is = fails
 			}
 		}

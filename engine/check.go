@@ -157,6 +157,7 @@ type compiler struct {
 	texts    map[textKey]*textSet
 	globs    map[textKey]*glob.Set
 	patterns map[*regexp.Regexp]*pattern
+	left     tables
 	anchors  *anchors
 	disk     pathtext.Disk
 	// Of the rule being compiled, its text and its pointer in the file.
@@ -181,7 +182,7 @@ type textKey struct {
 
 func newCompiler() *compiler {
 	return &compiler{scalars: map[scalarKey]*scalarSet{}, texts: map[textKey]*textSet{}, globs: map[textKey]*glob.Set{},
-		patterns: map[*regexp.Regexp]*pattern{}, anchors: newAnchors(), selections: map[string]*selection{}}
+		patterns: map[*regexp.Regexp]*pattern{}, left: tables{maxTables, maxTableWork}, anchors: newAnchors(), selections: map[string]*selection{}}
 }
 
 func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
@@ -211,12 +212,13 @@ func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
 		k.globs, err = c.globSet(src, fold)
 	case rules.Matches, rules.Finds:
 		k.applies, k.fold = kindString, false
-		if k.pattern = c.patterns[src.Regexp]; k.pattern == nil {
-			k.pattern = patternOf(src.Pattern, src.Regexp)
-			c.patterns[src.Regexp] = k.pattern
-		}
 		if src.Regexp == nil {
 			err = fmt.Errorf("a pattern that is not compiled")
+			break
+		}
+		if k.pattern = c.patterns[src.Regexp]; k.pattern == nil {
+			k.pattern = patternOf(src.Pattern, src.Regexp, &c.left)
+			c.patterns[src.Regexp] = k.pattern
 		}
 	case rules.Length:
 		k.applies = kindString | kindArray | kindObject

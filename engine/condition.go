@@ -304,14 +304,11 @@ func (s *selection) combine(seen *[wrongKind + 1]bool, order ...outcome) verdict
 func (j *judging) value(t *test, root, v ijson.Value, n *ConditionTrace) outcome {
 	s := subject{v: v, kind: kindOf(v.Kind())}
 	var seen [wrongKind + 1]bool
-	at := n.value(t, root, v)
 	for i := range t.checks {
-		o, why, inner := j.traced(&t.checks[i], &s, at)
-		if o == wrongKind && t.sel.deep && t.kind == rules.Every {
+		o, _ := j.judge(&t.checks[i], &s)
+		if o == wrongKind && t.failsWrong() {
 			o = fails
-			why = whyKind
 		}
-		at.check(&t.checks[i], o, why, inner)
 		seen[o] = true
 		if o == fails && !j.full {
 			break
@@ -328,6 +325,12 @@ func (j *judging) value(t *test, root, v ijson.Value, n *ConditionTrace) outcome
 	case seen[absent]:
 		o = absent
 	}
-	n.keep(t, at, o)
+	if n != nil && n.wants(t, o) {
+		n.keep(t, j.traceValue(t, root, &s, n.Wanted), o)
+	}
 	return o
 }
+
+// failsWrong: under a pointer that ends in **, every fails by a value of a kind
+// that a check does not apply to.
+func (t *test) failsWrong() bool { return t.sel.deep && t.kind == rules.Every }

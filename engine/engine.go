@@ -33,7 +33,7 @@ type Engine struct {
 	files   []*file
 	anchors *anchors
 	plans   *plans
-	count   int // of rules
+	rules   []*rule // in the order of the set
 	idle    [maxIdle]atomic.Pointer[judging]
 }
 
@@ -101,7 +101,7 @@ func New(set *rules.Set, o Options) (*Engine, error) {
 		}
 		e.files = append(e.files, f)
 	}
-	e.count = len(all)
+	e.rules = all
 	e.plans = newPlans(groupsOf(all))
 	return e, nil
 }
@@ -161,7 +161,7 @@ func (e *Engine) begin() *judging {
 	j = &judging{
 		engine: e,
 		places: make([]ijson.Value, e.anchors.count),
-		fired:  make([]uint8, e.count),
+		fired:  make([]uint8, len(e.rules)),
 		lefts:  make([]budget, len(e.files)),
 	}
 	return j

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"regexp"
 	"slices"
 )
 
@@ -34,6 +35,12 @@ func Words(list []string, text string, sparse bool) (in, begin, end []int32, any
 // Needed says whether a pattern has needed literals, and whether a text may match
 // by them.
 func Needed(source, text string) (known, may bool) {
-	p := patternOf(source, nil)
+	p := patternOf(source, regexp.MustCompile(source), &tables{maxTables, maxTableWork})
 	return p.needed != nil, p.needed == nil || possible(p.needed, []byte(text))
+}
+
+// Table says whether a pattern has a table, and whether a text matches by it.
+func Table(source, text string) (made, match bool) {
+	d := dfaOf(source, &tables{maxTables, maxTableWork})
+	return d != nil, d != nil && d.match([]byte(text))
 }

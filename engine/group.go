@@ -177,6 +177,9 @@ func (g *group) cost(costs map[*file]*groupCost, r *rule) {
 	}
 	for _, top := range []*condition{r.when, r.condition} {
 		c.checks += top.expressions()
+		top.checks(func(k *check) {
+			k.inner.walk(func(t *test) { c.innerChecks += len(t.checks) })
+		})
 		top.walk(func(t *test) {
 			if t.sel.single {
 				c.tests++
@@ -486,7 +489,7 @@ func (j *judging) askPatterns(list []patternQuestions, text []byte) {
 			continue
 		}
 		for _, q := range f.ask {
-			if j.fired[q.fires.rule.order]&q.fires.bit == 0 && q.pattern.re.Match(text) {
+			if j.fired[q.fires.rule.order]&q.fires.bit == 0 && q.pattern.matches(text) {
 				j.fireOne(q.fires)
 			}
 		}

@@ -14,14 +14,17 @@ import (
 type pattern struct {
 	re     *regexp.Regexp
 	needed []literal // one of them stands in every text that matches; nil: none is known
+	table  *dfa      // nil where it would be too large
 }
 
 // maxNeeded is how many literals a pattern's alternatives may need: past it,
 // looking for each costs as much as matching.
 const maxNeeded = 8
 
-func patternOf(source string, re *regexp.Regexp) *pattern {
-	p := &pattern{re: re}
+// patternOf makes a pattern of source, compiled to re, which may be a whole match
+// of it.
+func patternOf(source string, re *regexp.Regexp, left *tables) *pattern {
+	p := &pattern{re: re, table: dfaOf(re.String(), left)}
 	if tree, err := syntax.Parse(source, syntax.Perl); err == nil {
 		p.needed = neededBy(tree)
 	}
@@ -29,7 +32,15 @@ func patternOf(source string, re *regexp.Regexp) *pattern {
 }
 
 func (p *pattern) match(text []byte) bool {
-	return (p.needed == nil || possible(p.needed, text)) && p.re.Match(text)
+	return (p.needed == nil || possible(p.needed, text)) && p.matches(text)
+}
+
+// matches is match for a text that has what is needed.
+func (p *pattern) matches(text []byte) bool {
+	if p.table != nil {
+		return p.table.match(text)
+	}
+	return p.re.Match(text)
 }
 
 // possible: does one of the literals stand in the text?

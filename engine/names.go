@@ -66,28 +66,3 @@ func (c *condition) constants() []string {
 	}
 	return names
 }
-
-// WorstSteps gives, for each file of the set, the most steps that judging one call
-// by it could take: every selection of more than one value taking in all that
-// arguments of the file's argumentBytes can hold. Where it is past the file's own
-// limit of steps, the limit ends the judging.
-func (e *Engine) WorstSteps() map[string]int {
-	worst := map[string]int{}
-	for _, f := range e.files {
-		worst[f.src.Name] = 0
-	}
-	add := func(groups []*group) {
-		p := newPlan(groups)
-		for i := range p.costs {
-			c := &p.costs[i]
-			l := &c.file.src.Limits
-			most := min(l.ArgumentBytes/2+1, l.Values+1)
-			worst[c.file.src.Name] = max(worst[c.file.src.Name], c.checks+c.wildChecks*most)
-		}
-	}
-	add(e.plans.globs)
-	for name := range e.plans.exact {
-		add(e.plans.groups(name))
-	}
-	return worst
-}

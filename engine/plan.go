@@ -20,6 +20,7 @@ type planCost struct {
 	file                  *file
 	tests, checks         int
 	wildTests, wildChecks int
+	innerChecks           int // of the conditions in json tests
 }
 
 // maxPlans bounds the names of tools whose plans are kept, and maxPlanName the
@@ -128,6 +129,7 @@ func (p *plan) add(g *groupCost) {
 			c.checks += g.checks
 			c.wildTests += g.wildTests
 			c.wildChecks += g.wildChecks
+			c.innerChecks += g.innerChecks
 			return
 		}
 	}

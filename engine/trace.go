@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"countersign/internal/ijson"
@@ -68,8 +69,6 @@ type ValueTrace struct {
 	Wrong   bool // not of a kind the checks apply to
 	Decided bool
 	Checks  []CheckTrace
-
-	wanted verdict.Result
 }
 
 // CheckTrace is one check on a value.
@@ -227,24 +226,34 @@ func opposite(r verdict.Result) verdict.Result {
 	return verdict.Holds
 }
 
-// value begins the trace of a value, which keep then takes in or not.
-func (n *ConditionTrace) value(t *test, root, v ijson.Value) *ValueTrace {
-	if n == nil {
-		return nil
+// traceValue holds a value against the checks of a test once more, for the trace.
+// That takes nothing from the budget.
+func (j *judging) traceValue(t *test, root ijson.Value, s *subject, wanted verdict.Result) *ValueTrace {
+	left, over := j.left, j.over
+	j.left = budget{maxSelected, math.MaxInt}
+	defer func() { j.left, j.over = left, over }()
+	full, _ := place(root, s.v, t)
+	v := &ValueTrace{Pointer: full, Kind: kindName(s.v.Kind()), Name: t.sel.names}
+	for i := range t.checks {
+		k := &t.checks[i]
+		var o outcome
+		var why string
+		var inner *ConditionTrace
+		if k.inner != nil && k.applies&s.kind != 0 {
+			inner = traceOf(k.inner, wanted)
+			o, why = j.inside(k, s, inner)
+		} else {
+			o, why = j.judge(k, s)
+		}
+		if o == wrongKind {
+			why = whyKind
+			if t.failsWrong() {
+				o = fails
+			}
+		}
+		v.check(k, o, why, inner)
 	}
-	full, _ := place(root, v, t)
-	return &ValueTrace{Pointer: full, Kind: kindName(v.Kind()), Name: t.sel.names, wanted: n.Wanted}
-}
-
-// traced is judge, with the trace of a json test's condition.
-func (j *judging) traced(k *check, s *subject, at *ValueTrace) (o outcome, why string, inner *ConditionTrace) {
-	if at == nil || k.inner == nil || k.applies&s.kind == 0 {
-		o, why = j.judge(k, s)
-		return o, why, nil
-	}
-	inner = traceOf(k.inner, at.wanted)
-	o, why = j.inside(k, s, inner)
-	return o, why, inner
+	return v
 }
 
 // argv traces a test of a list of words.
@@ -263,9 +272,6 @@ func (n *ConditionTrace) argv(t *test, o outcome, why string, words int) {
 }
 
 func (v *ValueTrace) check(k *check, o outcome, why string, inner *ConditionTrace) {
-	if v == nil {
-		return
-	}
 	c := CheckTrace{Test: k.src.Kind, Result: verdict.CannotJudge, Wrong: o == wrongKind, Why: why, Inner: inner}
 	if o != wrongKind {
 		c.Result = verdict.Result(o)
@@ -274,25 +280,35 @@ func (v *ValueTrace) check(k *check, o outcome, why string, inner *ConditionTrac
 	v.Checks = append(v.Checks, c)
 }
 
-// keep takes a value into the trace: the first ones, and the first of each result.
-func (n *ConditionTrace) keep(t *test, v *ValueTrace, o outcome) {
-	if n == nil {
-		return
-	}
-	v.Result, v.Wrong = verdict.CannotJudge, o == wrongKind
+// shown is a value's result as a trace shows it.
+func shown(t *test, o outcome) verdict.Result {
 	switch {
 	case o != wrongKind:
-		v.Result = verdict.Result(o)
+		return verdict.Result(o)
 	case t.sel.deep && t.kind == rules.Some:
-		v.Result = verdict.Fails // passed over
+		return verdict.Fails // passed over
 	}
-	first := true
-	for _, w := range n.Values {
-		first = first && (w.Result != v.Result || w.Wrong != v.Wrong)
+	return verdict.CannotJudge
+}
+
+// wants: does the trace show one more value with this outcome? It shows the first
+// ones, and the first of each result.
+func (n *ConditionTrace) wants(t *test, o outcome) bool {
+	if len(n.Values) < maxTraced {
+		return true
 	}
-	if !first && len(n.Values) >= maxTraced {
-		return
+	r := shown(t, o)
+	for _, v := range n.Values {
+		if v.Result == r && v.Wrong == (o == wrongKind) {
+			return false
+		}
 	}
+	return true
+}
+
+// keep takes a value into the trace.
+func (n *ConditionTrace) keep(t *test, v *ValueTrace, o outcome) {
+	v.Result, v.Wrong = shown(t, o), o == wrongKind
 	for i := range v.Checks {
 		c := &v.Checks[i]
 		c.Passing = passing(c.Test, c.operand, n.Wanted)
