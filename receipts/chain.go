@@ -111,7 +111,7 @@ func (c *ChainConfig) check() error {
 	need(c.MaxWaiting >= 0 && c.MaxWaiting <= 10_000, "waiting calls from 0 to 10000")
 	need(isText(c.Version, 1, maxName), "the program's version")
 	need(isDigest(c.Settings), "the fingerprint of the settings")
-	need(len(c.Rules) <= maxRulesFiles, fmt.Sprintf("at most %d rules files", maxRulesFiles))
+	need(checkRules(c.Rules) == nil, "rules files with names and fingerprints, at most 16")
 	need(c.Clock != nil, "a clock")
 	need(c.Rand != nil, "a source of randomness")
 	if bad != nil {

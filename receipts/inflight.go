@@ -107,6 +107,9 @@ func (f *InFlight) Finish(o Outcome) (Receipt, error) {
 		return withheld(err)
 	}
 	c.logs.Book.SyncSoon()
+	if err := c.Err(); err != nil { // something else failed while the call was out
+		return withheld(err)
+	}
 	// What the next call needs is done after the answer; whoever closes the
 	// chain waits for it, as the turn is out until then.
 	go func() {

@@ -20,10 +20,10 @@ const (
 	maxLedgerLine = 48 << 20
 
 	// outcomeRoom is the room kept free for what follows a call line, in bytes.
-	// The contents of a stub and a countersignature fit an envelope of 65,536
-	// characters each, so 49,152 bytes and a few hundred; the rest of an
-	// outcome line is under 1 KiB, and a watch line under 16 KiB.
-	outcomeRoom = 80 << 10
+	// The content of a stub fits an envelope of 65,536 characters beside its
+	// signatures, so 45,000 bytes; the rest of an outcome line is under 2 KiB, and
+	// a watch line names 16 rules of under 2,500 bytes each.
+	outcomeRoom = 112 << 10
 
 	// ledgerDepth is the most levels a ledger line may have: a record inside it.
 	ledgerDepth = maxDepth + 4
@@ -31,7 +31,7 @@ const (
 	lineTimeLayout = "2006-01-02T15:04:05.000Z"
 	maxLineText    = 1000 // code points of a free text in a ledger line
 	maxRulesFiles  = 16   // rules files and their versions, content rules section 8
-	maxWatched     = 64   // watching rules named for one call; the rest are only counted
+	maxWatched     = 16   // watching rules named for one call; the rest are only counted
 )
 
 // LineKind is the kind of a ledger line.

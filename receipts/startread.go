@@ -172,7 +172,7 @@ func (f *found) fromMark(log Log) (from int64, err error) {
 			break
 		}
 		switch {
-		case bytes.Contains(p.text, []byte(`"kind":"refused"`)) && bytes.Contains(p.text, []byte(`"denial":{`)):
+		case bytes.Contains(p.text, []byte(`"kind":"refused"`)) && bytes.Contains(p.text, []byte(`"code":"`)):
 			denials = append(denials, at)
 		case bytes.Contains(p.text, []byte(`"kind":"notice"`)):
 			notices = append(notices, at)
@@ -205,10 +205,12 @@ func (f *found) remember(l *Line) {
 		f.receipts = append(f.receipts, receiptRef{line: l.Seq + 1, stub: Fingerprint(b.Stub), counter: Fingerprint(b.Countersignature)})
 		f.kept = last(append(f.kept, &keptReceipt{line: l.Seq + 1, call: f.ledger.ended, outcome: b}))
 	case *RefusedLine:
+		if b.Count == 0 {
+			f.c.denials.took(l.At)
+		}
 		if b.Denial != nil {
 			f.refused = append(f.refused, denialRef{l.Seq + 1, Fingerprint(b.Denial)})
 			f.denials = last(append(f.denials, b.Denial))
-			f.c.denials.took(l.At)
 		}
 	case *NoticeLine:
 		f.c.notices.took(l.At)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // Turn is the one call of a chain that is being decided.
@@ -132,18 +133,21 @@ func (t *Turn) Refuse(r Refused) error {
 	defer t.Release()
 	c := t.c
 	p := t.fill(r.Proposal)
-	line := &RefusedLine{By: r.By, Code: r.Code, Note: bounded(r.Note, maxLineText), Rule: r.Rule, Tool: bounded(r.Tool, maxPeerText)}
+	if !isDenier(r.By) || !isShort(r.Code) {
+		return errors.New("a refusal needs who said no, and a code")
+	}
+	c.counts.Lock()
+	ok := c.denials.allow(c.cfg.Clock())
+	c.counts.Unlock()
+	if !ok {
+		c.wakeKeeper()
+		return nil
+	}
+	line := &RefusedLine{By: r.By, Code: r.Code, Note: bounded(r.Note, maxLineText), Rule: bounded(r.Rule, maxRuleName), Tool: bounded(r.Tool, maxPeerText)}
 	var denial *Denial
 	if r.NoDenial {
 		line.Details = p.Details
 	} else {
-		c.counts.Lock()
-		ok := c.denials.allow(c.cfg.Clock())
-		c.counts.Unlock()
-		if !ok {
-			c.wakeKeeper()
-			return nil
-		}
 		id, err := NewID(&c.rand)
 		if err != nil {
 			return fmt.Errorf("drawing the id of a denial: %w", err)
@@ -199,9 +203,13 @@ func (c *Chain) appendDenial(record []byte) error {
 }
 
 func watchLine(of int64, watched []Watched) *WatchLine {
-	l := &WatchLine{Of: of, Rules: watched}
-	if n := len(watched); n > maxWatched {
-		l.Rules, l.More = watched[:maxWatched], int64(n-maxWatched)
+	l := &WatchLine{Of: of}
+	for i, w := range watched {
+		if i == maxWatched {
+			l.More = int64(len(watched) - maxWatched)
+			break
+		}
+		l.Rules = append(l.Rules, Watched{Rule: bounded(w.Rule, maxRuleName), Code: bounded(w.Code, maxShort)})
 	}
 	return l
 }
@@ -217,8 +225,11 @@ func (t *Turn) Copy(call Call) (*InFlight, error) {
 	if t.over || !t.checked || !sameProposal(&p, &t.proposal) {
 		return nil, ErrNotChecked
 	}
-	if len(call.Tool) > maxToolName {
-		return nil, fmt.Errorf("the tool's name is longer than %d bytes", maxToolName)
+	if err := c.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	if err := call.check(); err != nil {
+		return nil, err
 	}
 	f := &InFlight{t: t, stub: t.stub, approval: bytes.Clone(p.Approval)}
 	line := &CallLine{Agent: c.cfg.Name, AgentKeys: c.agentKeys, GuardKeys: c.guardKeys,
@@ -251,10 +262,35 @@ func (t *Turn) Copy(call Call) (*InFlight, error) {
 	return f, nil
 }
 
+// check looks at what a call line will hold and nothing else has looked at.
+func (c *Call) check() error {
+	for what, text := range map[string][]byte{"tool's name": []byte(c.Tool), "arguments": c.Arguments, "input responses": c.InputResponses, "annotations": c.Annotations} {
+		if !utf8.Valid(text) {
+			return fmt.Errorf("the %s of the call are not UTF-8", what)
+		}
+	}
+	if len(c.Tool) > maxToolName {
+		return fmt.Errorf("the tool's name is longer than %d bytes", maxToolName)
+	}
+	return checkRules(c.Rules)
+}
+
+func checkRules(files []RulesFile) error {
+	if len(files) > maxRulesFiles {
+		return fmt.Errorf("more than %d rules files", maxRulesFiles)
+	}
+	for _, f := range files {
+		if !isText(f.Name, 1, maxName) || !isDigest(f.SHA256) {
+			return errors.New("a rules file needs a name of 1 to 200 characters and a fingerprint")
+		}
+	}
+	return nil
+}
+
 // callRest is the room for what a call line holds besides its texts, in bytes:
-// 16 rules files of at most 800 bytes of name, peers of 800 each, the tool's
-// name, keys, chain and signature.
-const callRest = 24 << 10
+// 16 rules files of under 1,300 bytes, peers of under 5,000, the tool's name, in
+// which a byte may become six, keys, chain and signature.
+const callRest = 40 << 10
 
 // sameProposal says whether what is to be copied is what was checked.
 func sameProposal(a, b *Proposal) bool {
