@@ -52,7 +52,7 @@ var attempts = map[string][]string{
 		"eval rm x", "eval 'rm x'", "eval \"$x\"", "\\eval rm x", "'eval' rm x", "command eval rm x", "builtin eval rm x", "builtin rm x", ". ./f", "source f",
 		". /dev/stdin <<E\nrm x\nE\n", "trap 'rm x' EXIT", "trap 'rm x' 0; ls", "alias ls='rm x'", "alias ls=rm\nls x", "hash -p /bin/rm ls; ls x", "enable -f ./f f",
 		"exec rm x", "exec -a ls rm x", "exec -c rm x", "command rm x", "command -p rm x", "command -v rm", "command -pv rm x", "time rm x", "time -p rm x",
-		"time ! rm x", "! time rm x", "time { rm x; }", "time (rm x)", "time if rm x; then ls; fi", "time -o f rm x", "coproc rm x", "coproc ls { rm x; }", "coproc f { rm x; }",
+		"time ! rm x", "! time rm x", "time { rm x; }", "time (rm x)", "time if rm x; then ls; fi", "time -o f rm x", "ls | time a=x rm", "ls | time if=x", "ls | time export A=1", "ls | time \\export A=1", "ls | time [[ -f x ]]", "ls |& time rm x", "ls | time { rm x; }", "coproc rm x", "coproc ls { rm x; }", "coproc f { rm x; }",
 		"let 'a[$(rm x)]=1'", "let 'a=b[$(rm x)]'", "let 1|rm", "let 1>f", "((a[$(rm x)]))", "((x=1))", "$((a[$(rm x)]))", "echo $((x))", "echo $[x]", "echo $((x[0]))",
 		"[ -v 'a[$(rm x)]' ]", "[ -v a[$(rm x)] ]", "test -v 'a[$(rm x)]'", "[[ -v a[$(rm x)] ]]", "[[ -v 'a[$(rm x)]' ]]", "[[ 'a[$(rm x)]' -eq 1 ]]", "[[ $x -eq 1 ]]",
 		"printf -v 'a[$(rm x)]' y", "printf \"$x\" y", "printf $x", "printf -v\"$x\" y", "read 'a[$(rm x)]'", "read $x", "read -r \"$x\"", "read -a 'a[$(rm x)]'", "unset 'a[$(rm x)]'",

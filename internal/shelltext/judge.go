@@ -88,8 +88,9 @@ type look struct {
 	failed   string  // why it does not hold
 	steps    int
 	commands int
-	depth    int // wrappers and texts we are behind
-	nest     int // nodes of the tree we are inside
+	depth    int  // wrappers and texts we are behind
+	nest     int  // nodes of the tree we are inside
+	piped    bool // the statement that comes next stands behind a |
 
 	// What only together cannot be judged.
 	home, zsh    bool // HOME is set, and a zsh starts, which reads a file there

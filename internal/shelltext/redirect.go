@@ -55,8 +55,8 @@ func (l *look) redirect(r *syntax.Redirect) {
 func (l *look) descriptor(n *syntax.Lit) bool {
 	name, ok := strings.CutPrefix(n.Value, "{")
 	if !ok {
-		// dash takes one digit alone, and more for an argument.
-		if !digits(n.Value) || len(n.Value) > 1 && l.at.dialect == posix || len(n.Value) > 3 {
+		// dash and zsh take one digit alone, and more for an argument.
+		if !digits(n.Value) || len(n.Value) > 1 && l.at.dialect != bash || len(n.Value) > 3 {
 			l.cannot("a descriptor of several digits")
 			return false
 		}

@@ -38,6 +38,8 @@ func (l *look) stmt(s *syntax.Stmt) {
 		l.cannot("nesting over 100 deep")
 		return
 	}
+	piped := l.piped
+	l.piped = false
 	for !l.stopped() {
 		l.steps++
 		if s.Coprocess || s.Disown {
@@ -50,9 +52,10 @@ func (l *look) stmt(s *syntax.Stmt) {
 		}
 		b, ok := s.Cmd.(*syntax.BinaryCmd)
 		if !ok {
-			l.command(s)
+			l.command(s, piped)
 			return
 		}
+		piped = false
 		switch b.Op {
 		case syntax.AndStmt, syntax.OrStmt, syntax.Pipe:
 		case syntax.PipeAll:
@@ -65,20 +68,24 @@ func (l *look) stmt(s *syntax.Stmt) {
 		default:
 			l.cannot("an operator of an unknown kind")
 		}
+		l.piped = b.Op == syntax.Pipe || b.Op == syntax.PipeAll
 		l.stmt(b.Y)
 		s = b.X
 	}
 }
 
-// command walks what a statement runs.
-func (l *look) command(s *syntax.Stmt) {
+// command walks what a statement runs; piped says that a | stands before it.
+func (l *look) command(s *syntax.Stmt, piped bool) {
 	switch c := s.Cmd.(type) {
 	case nil:
 		if len(s.Redirs) == 0 {
 			l.cannot("an empty statement")
 		}
-		l.simple()
+		l.alone(s)
 	case *syntax.CallExpr:
+		if len(c.Args) == 0 {
+			l.alone(s)
+		}
 		l.call(c)
 	case *syntax.Block:
 		l.stmts(c.Stmts, c.Last)
@@ -114,7 +121,7 @@ func (l *look) command(s *syntax.Stmt) {
 	case *syntax.DeclClause:
 		l.declClause(c)
 	case *syntax.TimeClause:
-		l.timeClause(c)
+		l.timeClause(c, piped)
 	case *syntax.CoprocClause:
 		l.coproc(c)
 	case *syntax.LetClause:
@@ -124,6 +131,14 @@ func (l *look) command(s *syntax.Stmt) {
 	default:
 		l.cannot("a statement of an unknown kind")
 	}
+}
+
+// alone judges redirections, and perhaps assignments, without a program.
+func (l *look) alone(s *syntax.Stmt) {
+	if l.at.dialect == zsh && len(s.Redirs) > 0 {
+		l.cannot("redirections alone, for which zsh runs a program")
+	}
+	l.simple()
 }
 
 // simple counts one simple command.
@@ -144,7 +159,6 @@ func (l *look) call(c *syntax.CallExpr) {
 		l.assign(a)
 	}
 	if len(c.Args) == 0 {
-		l.simple()
 		return
 	}
 	words := make([]word, 0, len(c.Args))
@@ -237,8 +251,10 @@ func (l *look) function(c *syntax.FuncDecl) {
 	}
 }
 
-// timeClause walks bash's keyword time, which is the wrapper of that name.
-func (l *look) timeClause(c *syntax.TimeClause) {
+// timeClause walks bash's keyword time, which is the wrapper of that name. Behind
+// a | it is the program to bash, and to zsh in more places: there it must stand
+// before plain words, which mean the same to both.
+func (l *look) timeClause(c *syntax.TimeClause, piped bool) {
 	if l.at.dialect == posix || c.Stmt == nil {
 		l.cannot("time with nothing behind it")
 		return
@@ -256,13 +272,20 @@ func (l *look) timeClause(c *syntax.TimeClause) {
 		}
 		first = b.X
 	}
-	if inner, ok := first.Cmd.(*syntax.CallExpr); ok && len(inner.Assigns) == 0 {
+	inner, ok := first.Cmd.(*syntax.CallExpr)
+	ok = ok && len(inner.Assigns) == 0 && len(inner.Args) > 0
+	if !ok && (piped || l.j.hasArgv || l.at.dialect == zsh) {
+		l.cannot("time before what is no plain command")
+		return
+	}
+	if ok {
 		for _, w := range inner.Args {
 			words = append(words, l.word(w))
 		}
-	} else if l.j.hasArgv {
-		l.cannot("time, with patterns, before what is no plain command")
-		return
+		if first := words[len(words)-len(inner.Args)]; isDeclaration(first.text) && (piped || l.at.dialect == zsh) {
+			l.cannot("a builtin behind a wrapper")
+			return
+		}
 	}
 	l.simple()
 	l.listed(words, false)
