@@ -256,10 +256,14 @@ func (r *reader) calls(p problem.Place) *Calls {
 func (r *reader) call(p problem.Place) *Call {
 	c := &Call{text: p.Value.Raw()}
 	known := []string{"tool", "arguments", "raw", "rawBase64", "message", "action", "amount", "agent", "client", "upstream", "annotations"}
-	if !r.Object(p, "a call", known) {
+	tool, message := p.Member("tool"), p.Member("message")
+	needed := []string{"tool"}
+	if message.Value.Exists() {
+		needed = nil
+	}
+	if !r.Object(p, "a call", known, needed...) {
 		return c
 	}
-	tool, message := p.Member("tool"), p.Member("message")
 	given := 0
 	for _, name := range []string{"arguments", "raw", "rawBase64"} {
 		v := p.Member(name)
@@ -294,8 +298,7 @@ func (r *reader) call(p problem.Place) *Call {
 			r.Fault(message, "expected the text of a message, got %s", problem.KindOf(message.Value))
 		}
 		c.Message = []byte(message.Value.Text())
-	case !tool.Value.Exists():
-		r.Fault(p, `a call without "tool", which it needs`)
+	case !tool.Value.Exists(): // told already
 	case given > 1:
 		r.Fault(p, `expected at most one of "arguments", "raw" and "rawBase64"`)
 	default:

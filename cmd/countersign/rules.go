@@ -20,6 +20,7 @@ func (p *program) rulesCommand() *cobra.Command {
 	}
 	cmd.AddCommand(p.rulesCheckCommand(), p.rulesExplainCommand(), p.rulesTryCommand(), p.rulesBenchCommand(), p.rulesFmtCommand(), p.rulesFingerprintCommand(),
 		p.rulesSchemaCommand())
+	cmd.AddCommand(p.testCommands()...)
 	return cmd
 }
 

@@ -1,0 +1,394 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/spf13/cobra"
+
+	"countersign/engine"
+	"countersign/internal/pathtext"
+	"countersign/rulestest"
+)
+
+// testFlags are the options of rules test.
+type testFlags struct {
+	run                 string
+	verbose, failFast   bool
+	watch               bool
+	coverage, mutants   bool
+	least, leastKilled  int
+	tries               int
+	junit, sarif, html  string
+	github, tap         bool
+	match               *regexp.Regexp
+	wantMin, wantKilled bool
+}
+
+// testOptions are what rules need from outside where they are tested.
+func testOptions() rulestest.Options {
+	return rulestest.Options{Engine: engine.Options{Disk: pathtext.OS{}}}
+}
+
+func (p *program) rulesTestCommand() *cobra.Command {
+	var f testFlags
+	cmd := p.answers(&cobra.Command{
+		Use:   "test [PATH…]",
+		Short: "Run the tests of rules, and measure what they reach",
+		Long: `test runs test files: those named, the one beside a rules file that is named, or
+all below a folder (the present one if none is named). A failing case shows its
+call, what was expected, what happened and what decided it.
+
+--coverage says what of the rules no case reached. --mutants changes the rules in
+small ways and says which changes no case notices, each with a case that would.
+
+Exit codes: 0 all passed; 1 a case failed or a threshold was missed; 2 a file or
+an option is wrong, or no case ran.`,
+		// -run is spelt as Go's tests have it, which the parser of options would
+		// take for three short ones.
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := p.testArgs(cmd, args, &f)
+			if err != nil || args == nil {
+				return err
+			}
+			if f.watch {
+				return p.watchTests(cmd.Context(), args, &f)
+			}
+			return p.runTests(cmd.Context(), args, &f)
+		},
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&f.run, "run", "", "only cases whose names match this pattern (also -run)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name the cases that pass, and the mutants that are killed")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "stop at the first case that fails")
+	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file changes, until interrupted")
+	flags.BoolVar(&f.coverage, "coverage", false, "say what no case reached")
+	flags.IntVar(&f.least, "min", 0, "fail under this percentage of coverage")
+	flags.StringVar(&f.html, "html", "", "write the coverage as a page to this file")
+	flags.BoolVar(&f.mutants, "mutants", false, "say which small changes of the rules no case notices")
+	flags.IntVar(&f.leastKilled, "min-killed", 0, "fail under this percentage of killed mutants, of those that some call tells apart")
+	flags.IntVar(&f.tries, "tries", rulestest.DefaultTries, "calls to try for a mutant that no case notices")
+	flags.StringVar(&f.junit, "junit", "", "write a JUnit report to this file")
+	flags.StringVar(&f.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+	flags.BoolVar(&f.github, "github", false, "print annotations for GitHub in place of the report")
+	flags.BoolVar(&f.tap, "tap", false, "print TAP in place of the report")
+	return cmd
+}
+
+// testArgs reads the command line of rules test; no arguments are nil after help.
+func (p *program) testArgs(cmd *cobra.Command, args []string, f *testFlags) ([]string, error) {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if a == "-run" || strings.HasPrefix(a, "-run=") {
+			args[i] = "-" + a
+		}
+	}
+	cmd.DisableFlagParsing = false
+	if err := cmd.ParseFlags(args); err != nil {
+		return nil, cmd.FlagErrorFunc()(cmd, err)
+	}
+	if help, err := cmd.Flags().GetBool("help"); err == nil && help {
+		return nil, cmd.Help()
+	}
+	if p.logAs != "text" && p.logAs != "json" {
+		return nil, fmt.Errorf("--log %q, expected text or json", p.logAs)
+	}
+	f.wantMin, f.wantKilled = cmd.Flags().Changed("min"), cmd.Flags().Changed("min-killed")
+	for name, n := range map[string]int{"min": f.least, "min-killed": f.leastKilled} {
+		if n < 0 || n > 100 {
+			return nil, fmt.Errorf("--%s %d, expected a percentage from 0 to 100", name, n)
+		}
+	}
+	if f.tries < 0 {
+		return nil, fmt.Errorf("--tries %d, expected 0 or more", f.tries)
+	}
+	forms := 0
+	for _, on := range []bool{p.asJSON, f.github, f.tap} {
+		if on {
+			forms++
+		}
+	}
+	if forms > 1 {
+		return nil, errors.New("--json, --github and --tap are three forms of one answer, expected at most one of them")
+	}
+	if f.run != "" {
+		var err error
+		if f.match, err = regexp.Compile(f.run); err != nil {
+			return nil, fmt.Errorf("--run %q is no pattern: %w", f.run, err)
+		}
+	}
+	f.coverage = f.coverage || f.wantMin || f.html != ""
+	f.mutants = f.mutants || f.wantKilled
+	if args = cmd.Flags().Args(); len(args) == 0 {
+		args = []string{"."}
+	}
+	return args, nil
+}
+
+// runTests runs the tests once and tells what came out.
+func (p *program) runTests(ctx context.Context, paths []string, f *testFlags) error {
+	suites, problems, err := rulestest.Load(paths, testOptions())
+	if err == nil {
+		err = problems.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return p.testSuites(ctx, suites, f)
+}
+
+func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *testFlags) error {
+	var reports []*rulestest.Report
+	cases, passed := 0, true
+	for _, s := range suites {
+		for _, file := range s.Tests {
+			cases += len(file.Cases)
+		}
+		r, err := s.Run(ctx, rulestest.RunOptions{Match: f.match, FailFast: f.failFast, Coverage: f.coverage})
+		if err != nil {
+			return err
+		}
+		reports = append(reports, r)
+		if r.Failed() > 0 {
+			passed = false
+			if f.failFast {
+				break
+			}
+		}
+	}
+	if rulestest.Exit(reports) == rulestest.ExitFaulty {
+		return hint(fmt.Errorf("no case ran: of %s none matches --run %q", plural(cases, "case"), f.run), "a run of nothing is not a pass")
+	}
+	if f.mutants && passed && f.match == nil {
+		tries := f.tries
+		if tries == 0 {
+			tries = -1
+		}
+		for _, r := range reports {
+			var err error
+			if r.Mutants, err = r.Suite.Mutate(ctx, rulestest.MutantOptions{Tries: tries}); err != nil {
+				return err
+			}
+		}
+	}
+	missed := f.missed(reports, passed)
+	if err := p.tellTests(reports, missed, f); err != nil {
+		return err
+	}
+	if rulestest.Exit(reports) != rulestest.ExitPassed || len(missed) > 0 {
+		return errNo
+	}
+	return nil
+}
+
+// missed are the thresholds that were missed, one line each.
+func (f *testFlags) missed(reports []*rulestest.Report, passed bool) []rulestest.Finding {
+	var out []rulestest.Finding
+	miss := func(r *rulestest.Report, format string, args ...any) {
+		out = append(out, rulestest.Finding{Code: rulestest.CodeThreshold, File: r.Suite.Paths[0], Line: 1, Column: 1, Message: fmt.Sprintf(format, args...)})
+	}
+	for _, r := range reports {
+		if f.wantMin && r.Coverage.Percent() < f.least {
+			miss(r, "coverage is %d%%, under the %d%% asked for", r.Coverage.Percent(), f.least)
+		}
+		switch m := r.Mutants; {
+		case !f.wantKilled:
+		case m == nil && !passed:
+			miss(r, "no mutant was tried, since a case fails")
+		case m == nil:
+			miss(r, "no mutant was tried: with --run only some cases ran")
+		case m.Percent() < f.leastKilled:
+			miss(r, "%d%% of the mutants are killed, under the %d%% asked for", m.Percent(), f.leastKilled)
+		case f.leastKilled == 100 && m.Left > 0:
+			miss(r, "%d mutants were not tried", m.Left)
+		}
+	}
+	return out
+}
+
+// tellTests writes the answer in each form that was asked for.
+func (p *program) tellTests(reports []*rulestest.Report, missed []rulestest.Finding, f *testFlags) error {
+	var findings []rulestest.Finding
+	for _, r := range reports {
+		findings = append(findings, r.Findings()...)
+		if r.Coverage != nil {
+			findings = append(findings, r.Coverage.Findings()...)
+		}
+		if r.Mutants != nil {
+			findings = append(findings, r.Mutants.Findings()...)
+		}
+	}
+	findings = append(findings, missed...)
+	files := []struct {
+		path  string
+		write func(io.Writer) error
+	}{
+		{f.junit, func(w io.Writer) error { return rulestest.WriteJUnit(w, reports) }},
+		{f.sarif, func(w io.Writer) error { return rulestest.WriteSARIF(w, findings, version) }},
+		{f.html, func(w io.Writer) error { return writePages(w, reports) }},
+	}
+	for _, file := range files {
+		if file.path == "" {
+			continue
+		}
+		var b bytes.Buffer
+		if err := file.write(&b); err != nil {
+			return fmt.Errorf("writing %s: %w", file.path, err)
+		}
+		if err := os.WriteFile(file.path, b.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("writing a report: %w", err)
+		}
+	}
+	switch {
+	case p.asJSON:
+		return rulestest.WriteJSON(p.out, reports)
+	case f.github:
+		return rulestest.WriteGitHub(p.out, findings)
+	case f.tap:
+		return rulestest.WriteTAP(p.out, reports)
+	}
+	if err := rulestest.WriteText(p.out, reports, f.verbose); err != nil {
+		return err
+	}
+	for _, r := range reports {
+		if r.Coverage != nil {
+			if err := r.Coverage.WriteText(p.out); err != nil {
+				return err
+			}
+		}
+		if r.Mutants != nil {
+			if err := r.Mutants.WriteText(p.out, f.verbose); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range missed {
+		p.say("%s: %s", m.File, m.Message)
+	}
+	return nil
+}
+
+// writePages writes the coverage of all suites as one page.
+func writePages(w io.Writer, reports []*rulestest.Report) error {
+	whole := &rulestest.Coverage{}
+	for _, r := range reports {
+		whole.Rules = append(whole.Rules, r.Coverage.Rules...)
+		whole.Unmeasured += r.Coverage.Unmeasured
+	}
+	return whole.WritePage(w)
+}
+
+// quiet is how long files must not change before tests run again: an editor
+// writes a file in several steps.
+const quiet = 100 * time.Millisecond
+
+// watchTests runs the tests, and again after each change of a file they are of,
+// until ctx ends.
+func (p *program) watchTests(ctx context.Context, paths []string, f *testFlags) error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watching files: %w", err)
+	}
+	defer w.Close()
+	watched := map[string]bool{}
+	var last error
+	for {
+		suites, problems, err := rulestest.Load(paths, testOptions())
+		if err == nil {
+			err = problems.Err()
+		}
+		if err == nil {
+			err = p.testSuites(ctx, suites, f)
+		}
+		if ctx.Err() != nil {
+			return last
+		}
+		if last = err; err != nil && !errors.Is(err, errNo) {
+			fmt.Fprintf(p.err, "countersign: error: %v\n", err)
+		}
+		for _, dir := range foldersOf(paths, suites) {
+			if !watched[dir] && w.Add(dir) == nil {
+				watched[dir] = true
+			}
+		}
+		if len(watched) == 0 {
+			return err // nothing there to watch
+		}
+		p.note("waiting for a change")
+		if !waitForChange(ctx, w) {
+			return last
+		}
+	}
+}
+
+// foldersOf are the folders whose files tests are made of. Folders are watched,
+// not files: editors put a new file in the place of an old one.
+func foldersOf(paths []string, suites []*rulestest.Suite) []string {
+	var out []string
+	add := func(dir string) {
+		if !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			add(filepath.Clean(path))
+		} else {
+			add(filepath.Dir(path))
+		}
+	}
+	for _, s := range suites {
+		for _, t := range s.Tests {
+			add(filepath.Dir(t.Path))
+		}
+		for _, r := range s.Paths {
+			add(filepath.Dir(r))
+		}
+	}
+	return out
+}
+
+// waitForChange waits for a change and then until nothing changes for a while; it
+// reports whether to go on.
+func waitForChange(ctx context.Context, w *fsnotify.Watcher) bool {
+	var calm <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case e, ok := <-w.Events:
+			if !ok {
+				return false
+			}
+			if filepath.Ext(e.Name) == ".json" && !e.Has(fsnotify.Chmod) {
+				calm = time.After(quiet)
+			}
+		case _, ok := <-w.Errors:
+			if !ok {
+				return false
+			}
+			calm = time.After(quiet) // events were lost: look again
+		case <-calm:
+			return true
+		}
+	}
+}
+
+// testCommands are the commands that test rules.
+func (p *program) testCommands() []*cobra.Command {
+	return []*cobra.Command{p.rulesTestCommand(), p.rulesCoverageCommand(), p.rulesDiffCommand(), p.rulesCaptureCommand(), p.rulesWatchReportCommand()}
+}
