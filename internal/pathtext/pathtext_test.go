@@ -191,10 +191,7 @@ func TestMembers(t *testing.T) {
 
 // TestManyRoots compares the tree of roots with the list.
 func TestManyRoots(t *testing.T) {
-	var names []string
-	for _, a := range []string{"/a", "/b/c", "/b/cd", "/e/f/g", "/h", "/h/i"} {
-		names = append(names, a)
-	}
+	names := []string{"/a", "/b/c", "/b/cd", "/e/f/g", "/h", "/h/i"}
 	if len(names) <= pathtext.FewRoots {
 		t.Fatal("not enough roots for a tree")
 	}
