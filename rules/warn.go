@@ -211,6 +211,7 @@ func (w *warner) check(c *Check, t *Test, s scope, command string) {
 		}
 	case Matches, Finds:
 		w.pattern(c, s)
+		w.listAsText(c.Offset, c.Pointer, c.Pattern)
 	case Path:
 		w.path(c, s)
 	case Command:

@@ -105,6 +105,7 @@ func TestWarnings(t *testing.T) {
 		{"unused-list and list-as-text", file(words, `{"id":"r","tools":["t"],"refuse":{"arg":"/a","is":"@words"}}`), []string{unused, "list-as-text /rules/0/refuse/is"}},
 		{"list-as-text: tools, named, entries", file(words, `{"id":"r","tools":["@words"],"refuse":{"some":"/**","named":["@words"],"contains":["@words"]}}`),
 			[]string{unused, "list-as-text /rules/0/tools/0", "list-as-text /rules/0/refuse/named", "list-as-text /rules/0/refuse/contains"}},
+		{"list-as-text: a pattern", file(words, `{"id":"r","tools":["t"],"refuse":{"arg":"/a","finds":"@words"}}`), []string{unused, "list-as-text /rules/0/refuse/finds"}},
 		{"a used list", file(words, `{"id":"r","tools":["t"],"refuse":{"arg":"/a","contains":"@words"}}`), nil},
 
 		{"text-on-command", refuse(`{"arg":"/command","contains":"rm -rf"}`), []string{"text-on-command /rules/0/refuse/contains"}},
