@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
+	"time"
 
 	"countersign/engine"
 	"countersign/internal/settings"
@@ -14,13 +16,21 @@ import (
 	"countersign/receipts"
 )
 
-// guard is everything that runs in front of one server for one agent.
+// guard is everything that runs in front of one server for one agent. Each
+// connection of the agent (a window) has a server process and a pipeline of its
+// own; the chain and the rules in force are those of all.
 type guard struct {
-	pipeline *proxy.Pipeline
-	chain    *receipts.Chain // nil where nothing is written
-	store    *receipts.Files
-	server   proxy.ChildConfig
-	log      *slog.Logger
+	config  proxy.Config
+	chain   *receipts.Chain // nil where nothing is written
+	store   *receipts.Files
+	server  proxy.ChildConfig
+	timeout time.Duration // bounds a stalled reader
+	log     *slog.Logger
+	now     func() time.Time
+
+	mu        sync.Mutex // guards what follows
+	rules     *proxy.Rules
+	pipelines map[*proxy.Pipeline]bool
 }
 
 // openGuard makes the guard of settings that were read and held together.
@@ -30,18 +40,45 @@ func (p *program) openGuard(ctx context.Context, w *world, log *slog.Logger) (_ 
 	if err != nil {
 		return nil, fmt.Errorf("compiling the rules: %w", err)
 	}
-	g := &guard{log: log, server: p.serverOf(w, log)}
-	var chain proxy.Chain
+	g := &guard{
+		config: configOf(s, w), server: p.serverOf(w, log), timeout: s.Timeout, log: log, now: p.now,
+		rules: ruleset, pipelines: make(map[*proxy.Pipeline]bool),
+	}
+	// What is wrong with the settings is told before anything is written.
+	if _, err := proxy.New(g.config, ruleset, nil, log, p.now); err != nil {
+		return nil, fmt.Errorf("the settings: %w", err)
+	}
+	secrets, err := proxy.NewSecrets(g.config.Credentials)
+	if err != nil {
+		return nil, fmt.Errorf("the settings: %w", err)
+	}
+	g.server.Clean = secrets.Clean
 	if w.signs() {
 		if err := g.openChain(ctx, p, w); err != nil {
 			return nil, err
 		}
-		chain = proxy.Recorded(g.chain)
-	}
-	if g.pipeline, err = proxy.New(configOf(s, w), ruleset, chain, log, p.now); err != nil {
-		return nil, errors.Join(fmt.Errorf("the settings: %w", err), g.close())
 	}
 	return g, nil
+}
+
+// join makes a pipeline for one connection, under the rules in force now and
+// later. leave ends that.
+func (g *guard) join() (pipeline *proxy.Pipeline, leave func(), err error) {
+	var chain proxy.Chain
+	if g.chain != nil {
+		chain = proxy.Recorded(g.chain)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if pipeline, err = proxy.New(g.config, g.rules, chain, g.log, g.now); err != nil {
+		return nil, nil, fmt.Errorf("the settings: %w", err)
+	}
+	g.pipelines[pipeline] = true
+	return pipeline, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.pipelines, pipeline)
+	}, nil
 }
 
 func (g *guard) openChain(ctx context.Context, p *program, w *world) error {
@@ -76,35 +113,58 @@ func (g *guard) close() error {
 // serve speaks with one agent until its input ends, ctx ends, or the guard can
 // no longer do its work; only then there is an error.
 func (g *guard) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return g.working(ctx, func(ctx context.Context) error { return g.speak(ctx, in, out, serverMark) })
+}
+
+// working runs what serves agents, with a context that ends when the records can
+// no longer be written: a sync in the background may fail while no call is there
+// to tell.
+func (g *guard) working(ctx context.Context, serve func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if g.chain != nil {
-		// A sync in the background may fail while no call is there to tell.
-		watched := make(chan struct{})
-		defer func() { stop(); <-watched }()
-		go func() {
-			defer close(watched)
-			select {
-			case <-g.chain.Failed():
-				stop()
-			case <-ctx.Done():
-			}
-		}()
+	if g.chain == nil {
+		return serve(ctx)
 	}
-	err := proxy.Serve(ctx, proxy.Connection{
-		Pipeline: g.pipeline, In: in, Out: out, Log: g.log,
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-g.chain.Failed():
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	err := serve(ctx)
+	stop()
+	<-watched
+	if err == nil {
+		err = g.chain.Err()
+	}
+	return err
+}
+
+// serverMark stands before each line that a server writes to its standard error.
+const serverMark = "server: "
+
+// speak speaks with one agent, before a server process of its own.
+func (g *guard) speak(ctx context.Context, in io.Reader, out io.Writer, mark string) error {
+	pipeline, leave, err := g.join()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	server := g.server
+	server.Mark = mark
+	return proxy.Serve(ctx, proxy.Connection{
+		Pipeline: pipeline, In: in, Out: out, Log: g.log,
 		Start: func(receive proxy.Receiver) (proxy.Server, error) {
-			child, err := proxy.StartChild(g.server, receive)
+			child, err := proxy.StartChild(server, receive)
 			if err != nil {
 				return nil, err
 			}
 			return child, nil
 		},
 	})
-	if err == nil && g.chain != nil {
-		err = g.chain.Err()
-	}
-	return err
 }
 
 // serverOf says how to start the server of the settings.
@@ -112,7 +172,7 @@ func (p *program) serverOf(w *world, log *slog.Logger) proxy.ChildConfig {
 	s := w.settings
 	c := proxy.ChildConfig{
 		Command: s.Server.Command, Args: s.Server.Args, Dir: s.Server.Dir,
-		Stderr: p.err, Mark: "server: ", Log: log, Timeout: s.Timeout, Getenv: os.Getenv,
+		Stderr: p.err, Log: log, Timeout: s.Timeout, Getenv: os.Getenv, Clean: cleaner(w),
 	}
 	for _, e := range s.Server.Env {
 		v := proxy.Variable{Name: e.Name, Value: e.Value}
@@ -122,6 +182,25 @@ func (p *program) serverOf(w *world, log *slog.Logger) proxy.ChildConfig {
 		c.Env = append(c.Env, v)
 	}
 	return c
+}
+
+// cleaner takes the credentials out of what the server writes to standard error.
+// Where they cannot be looked for, nothing of it is shown.
+func cleaner(w *world) func(line []byte) []byte {
+	secrets, err := proxy.NewSecrets(revealed(w))
+	if err != nil {
+		return func([]byte) []byte { return []byte("(a line that could not be searched for credentials)") }
+	}
+	return secrets.Clean
+}
+
+// revealed are the texts of all credentials.
+func revealed(w *world) []string {
+	var texts []string
+	for _, credential := range w.credentials {
+		texts = append(texts, credential.Reveal())
+	}
+	return texts
 }
 
 // configOf is what the pipeline needs of the settings.
@@ -158,8 +237,6 @@ func configOf(s *settings.Settings, w *world) proxy.Config {
 			c.Tools[t.Name] = tool
 		}
 	}
-	for _, credential := range w.credentials {
-		c.Credentials = append(c.Credentials, credential.Reveal())
-	}
+	c.Credentials = revealed(w)
 	return c
 }
