@@ -131,6 +131,21 @@ E⏎
 !
 :
 -- 
+=rm
+ =rm
+$x[
+$~x
+*(e:'rm':)
+repeat 2 
+&!
+&|
+>!
+;|
+(rm)
+<1-2>
+() {
+noglob 
+$Q3[1]
 2>/dev/null
 12>&1
 &>f
@@ -360,11 +375,11 @@ func (g *grammar) heredoc() string {
 
 // operands of the differential test, by the dialect of their scripts.
 var (
-	diffPrograms = strings.Fields("ls git cat /bin/ls env nice nohup timeout setsid stdbuf xargs find sh bash dash command exec time watch " +
+	diffPrograms = strings.Fields("ls git cat /bin/ls env nice nohup timeout setsid stdbuf xargs find sh bash dash zsh command exec time watch " +
 		"test [ printf echo read set cd unset wait getopts shift true : break shopt mapfile")
 	diffArgv = [][]string{
 		{"ls", "**"}, {"git", "log", "**"}, {"git", "status"}, {"git", "a"}, {"git"}, {"cat", "**"}, {"env", "**"}, {"nice", "**"},
-		{"timeout", "**"}, {"xargs", "**"}, {"find", "**"}, {"sh", "-c", "**"}, {"bash", "**"}, {"command", "**"}, {"exec", "**"}, {"time", "**"},
+		{"timeout", "**"}, {"xargs", "**"}, {"find", "**"}, {"sh", "-c", "**"}, {"bash", "**"}, {"zsh", "**"}, {"command", "**"}, {"exec", "**"}, {"time", "**"},
 		{"echo", "**"}, {`\[`, "**"}, {"test", "*", "*"}, {"true"}, {":"}, {"break"}, {"nohup", "**"}, {"setsid", "**"}, {"printf", "*", "**"},
 	}
 	diffOperands = []shelltext.Operand{

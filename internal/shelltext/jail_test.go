@@ -21,6 +21,7 @@ import (
 // jail is a root folder of its own, in namespaces of its own, in which every
 // program is a recorder. Its first process runs the scripts.
 type jail struct {
+	zsh   bool       // there is one in it
 	mu    sync.Mutex // guards the pipes: one script at a time
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -34,7 +35,7 @@ const jailLife = 20 * time.Minute
 // behind their recorder.
 var (
 	recorded = strings.Fields("ls git cat rm curl evil p 2 -v foo sudo doas eval export test [ echo printf time")
-	realOnes = strings.Fields("env nice nohup timeout setsid stdbuf xargs find bash dash watch")
+	realOnes = strings.Fields("env nice nohup timeout setsid stdbuf xargs find bash dash watch zsh")
 )
 
 type jailJob struct {
@@ -62,6 +63,7 @@ var jailShells = map[string]jailJob{
 	"dash":       {Path: "/real/dash", Argv: []string{"dash"}},
 	"bash as sh": {Path: "/real/bash", Argv: []string{"sh"}},
 	"bash":       {Path: "/real/bash", Argv: []string{"bash"}},
+	"zsh":        {Path: "/real/zsh", Argv: []string{"zsh"}},
 }
 
 // jailEnv holds values that only an expansion can bring into a command.
@@ -154,7 +156,15 @@ func newJail(t testing.TB) *jail {
 		cmd.Wait()
 	})
 	// A jail that records nothing would pass every test.
+	if _, err := exec.LookPath("zsh"); err == nil {
+		j.zsh = true
+	} else {
+		t.Log("zsh is not installed: what is judged behind zsh -c was not compared with it")
+	}
 	for name := range jailShells {
+		if name == "zsh" && !j.zsh {
+			continue
+		}
 		a := j.run(t, name, "ls one; env git 'two 3'; /bin/rm x")
 		var names []string
 		for _, r := range a.Records {
@@ -240,6 +250,12 @@ func furnish(root string) error {
 	}
 	for _, name := range realOnes {
 		if err := transplant(root, name); err != nil {
+			return err
+		}
+	}
+	modules, _ := filepath.Glob("/usr/lib/*/zsh/*/zsh/*.so")
+	for _, m := range modules {
+		if err := copyFile(m, filepath.Join(root, m)); err != nil {
 			return err
 		}
 	}
