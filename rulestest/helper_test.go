@@ -95,3 +95,12 @@ func mutate(t *testing.T, s *rulestest.Suite) *rulestest.Mutants {
 	}
 	return m
 }
+
+// newSuite is a suite of rules without tests and tools.
+func newSuite(text string) (*rulestest.Suite, error) {
+	set, problems := rules.ReadSet([]rules.Source{{Path: "r.json", Data: []byte(text)}})
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return rulestest.NewSuite(set, nil, rulestest.Options{})
+}
