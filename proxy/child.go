@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +78,8 @@ type Child struct {
 
 	receive Receiver
 	closing chan struct{} // closed by Close
+	ending  chan struct{} // closed when nothing is open any more and nothing will be
+	over    sync.Once     // of ending
 	done    chan struct{} // closed when the child and its readers have ended
 	exit    error         // how the child ended; read after done
 }
@@ -109,6 +112,7 @@ func StartChild(cfg ChildConfig, receive Receiver) (*Child, error) {
 		open:    map[int64]func(*Message, error){},
 		receive: receive,
 		closing: make(chan struct{}),
+		ending:  make(chan struct{}),
 		done:    make(chan struct{}),
 	}
 	cmd := exec.Command(cfg.Command, cfg.Args...)
@@ -195,6 +199,8 @@ func (c *Child) run(stdout, stderr *os.File) {
 
 	select {
 	case <-spoken:
+		c.end(ErrUpstreamClosed) // no answer can come any more
+	case <-exited: // what it left behind may hold its output open
 	case <-c.closing:
 	}
 	c.stop.Close()
@@ -261,6 +267,24 @@ func (c *Child) Close() error {
 // Done is closed when the child has ended and everything it wrote was read.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
+// Ending is closed when the child takes no requests any more and what was open is
+// settled. Its process may be there still, for as long as the ladder takes.
+func (c *Child) Ending() <-chan struct{} { return c.ending }
+
+// NumberAfter makes Open give numbers above n.
+func (c *Child) NumberAfter(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = max(c.last, n)
+}
+
+// Await does not wait: a child that has ended does not come back.
+func (c *Child) Await(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
 // end refuses new requests and settles the open ones.
 func (c *Child) end(why error) {
 	c.mu.Lock()
@@ -274,6 +298,7 @@ func (c *Child) end(why error) {
 	for _, answer := range open {
 		answer(nil, why)
 	}
+	c.over.Do(func() { close(c.ending) })
 }
 
 func (c *Child) Open(answer func(*Message, error)) (int64, error) {

@@ -123,6 +123,7 @@ func (w *logWriter) Write(b []byte) (int, error) {
 // a real child process, the server.
 type wires struct {
 	t        *testing.T
+	listener net.Listener
 	agentIn  io.WriteCloser
 	toAgent  *lines
 	serverIn *net.UnixConn
@@ -222,6 +223,12 @@ const unread = true
 
 func guardWith(t *testing.T, p *proxy.Pipeline, unread ...bool) *wires {
 	t.Helper()
+	return guardRestarting(t, p, proxy.Restarts{Attempts: -1}, unread...)
+}
+
+// guardRestarting is a guard whose server may be started again; see again.
+func guardRestarting(t *testing.T, p *proxy.Pipeline, limits proxy.Restarts, unread ...bool) *wires {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "wire") // short: a socket's path has a bound
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +239,7 @@ func guardWith(t *testing.T, p *proxy.Pipeline, unread ...bool) *wires {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	t.Cleanup(func() { listener.Close() })
 
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
@@ -243,13 +250,13 @@ func guardWith(t *testing.T, p *proxy.Pipeline, unread ...bool) *wires {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &wires{t: t, agentIn: inWrite, done: make(chan error, 1), cancel: cancel}
+	w := &wires{t: t, listener: listener, agentIn: inWrite, done: make(chan error, 1), cancel: cancel}
 	child := self(t, "bridge", proxy.Variable{Name: "BRIDGE", Value: sock})
 	go func() {
 		err := proxy.Serve(ctx, proxy.Connection{
 			Pipeline: p,
 			Start:    func(r proxy.Receiver) (proxy.Server, error) { return proxy.StartChild(child, r) },
-			In:       inRead, Out: outWrite, Log: testLog(t),
+			In:       inRead, Out: outWrite, Log: testLog(t), Restarts: limits,
 		})
 		outWrite.Close()
 		inRead.Close()
@@ -267,11 +274,29 @@ func guardWith(t *testing.T, p *proxy.Pipeline, unread ...bool) *wires {
 	t.Cleanup(func() {
 		cancel()
 		inWrite.Close()
-		conn.Close()
+		w.serverIn.Close()
 		w.wait()
 		outRead.Close()
 	})
 	return w
+}
+
+// crash ends the server's process as if by itself, after whatever it was sent.
+func (w *wires) crash() {
+	w.t.Helper()
+	w.serverIn.Close()
+}
+
+// again takes the part of the server that was started in place of the last one.
+func (w *wires) again() {
+	w.t.Helper()
+	w.listener.(*net.UnixListener).SetDeadline(time.Now().Add(patience))
+	conn, err := w.listener.Accept()
+	if err != nil {
+		w.t.Fatalf("the server was not started again: %v", err)
+	}
+	w.serverIn = conn.(*net.UnixConn)
+	w.toServer = readLines(w.t, "to the server", conn)
 }
 
 // agent writes lines as the agent.

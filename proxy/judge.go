@@ -138,9 +138,7 @@ func (k *known) add(c *rules.Condition) {
 	k.anywhere = append(k.anywhere, c.Test.Select.Named...)
 	for _, check := range c.Test.Checks {
 		if check.Kind == rules.OnlyMembers || check.Kind == rules.HasMembers {
-			for _, name := range check.Names {
-				k.anywhere = append(k.anywhere, name)
-			}
+			k.anywhere = append(k.anywhere, check.Names...)
 		}
 	}
 }

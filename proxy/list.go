@@ -163,3 +163,10 @@ func (p *Pipeline) noticeChanges(changes []change) {
 		}
 	}
 }
+
+// noticeRestart puts on record that another process is behind the calls from now on.
+func (p *Pipeline) noticeRestart() {
+	if err := p.chain.Notice(receipts.Notice{What: "server-restarted", Text: "the tool server ended and was started again"}); err != nil {
+		p.log.Error("recording a notice", "err", err)
+	}
+}

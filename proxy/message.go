@@ -60,6 +60,13 @@ func (m *Message) free() {
 	}
 }
 
+// copied is the message with memory of its own. It was read once already.
+func (m *Message) copied() *Message {
+	own := &Message{line: bytes.Clone(m.line)}
+	own.read(fromAgent)
+	return own
+}
+
 // Line is the message as it came, without the line's end.
 func (m *Message) Line() []byte { return m.line }
 

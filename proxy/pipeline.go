@@ -153,6 +153,15 @@ func (p *Pipeline) run(ctx context.Context, c *Call) {
 		return
 	}
 
+	// A server that is being started again is waited for before anything is
+	// written: of a call that cannot be sent there is nothing to record.
+	if c.cancel != nil {
+		if err := c.peer.Upstream.Await(ctx); err != nil {
+			c.done(p.unturned(ctx, c, err))
+			return
+		}
+	}
+
 	// Name: action and amount, by the tool's name and the settings alone.
 	p.name(ctx, c)
 
@@ -631,6 +640,9 @@ func (p *Pipeline) unturned(ctx context.Context, c *Call, err error) Reply {
 	case errors.Is(err, receipts.ErrBusy):
 		p.log.Info("turned a call away", "tool", short(c.tool), "err", err)
 		return Reply{Line: c.toolError("busy: " + err.Error() + "; the call was not sent")}
+	case errors.Is(err, ErrUpstreamClosed):
+		p.log.Warn("turned a call away", "tool", short(c.tool), "err", err)
+		return Reply{Line: c.toolError(err.Error() + "; the call was not sent")}
 	}
 	return p.unrecordable(c, err)
 }

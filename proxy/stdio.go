@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -25,16 +27,23 @@ type Server interface {
 	Close() error
 	// Done is closed once the server has ended by itself or by Close.
 	Done() <-chan struct{}
+	// Ending is closed once everything that was open is settled and nothing new
+	// is taken; no message comes any more. Done follows.
+	Ending() <-chan struct{}
+	// NumberAfter makes Open give numbers above n.
+	NumberAfter(n int64)
 }
 
 // Connection is one agent that speaks over a pair of streams.
 type Connection struct {
 	Pipeline *Pipeline
 	// Start starts the server that this connection talks to.
-	Start func(Receiver) (Server, error)
-	In    io.Reader
-	Out   io.Writer
-	Log   *slog.Logger
+	// It is called again when that ends by itself.
+	Start    func(Receiver) (Server, error)
+	Restarts Restarts
+	In       io.Reader
+	Out      io.Writer
+	Log      *slog.Logger
 }
 
 // session is a connection at work. Three kinds of goroutine share it: the one
@@ -42,7 +51,7 @@ type Connection struct {
 // each call.
 type session struct {
 	p    *Pipeline
-	up   Server
+	up   *keeper
 	in   io.Reader
 	out  *out
 	log  *slog.Logger
@@ -78,7 +87,7 @@ type asked struct {
 }
 
 // Serve speaks with the agent until its input ends, the context ends, or the
-// server ends, and returns nil in the first two cases. It then lets calls in
+// server has ended and does not come back, and returns nil in the first two cases. It then lets calls in
 // flight be recorded and answered (on the context's end at once, their outcome
 // being unknown), ends the server, and returns when everything it started has
 // ended. In must be one whose reading can be ended, by SetReadDeadline or Close,
@@ -97,19 +106,31 @@ func Serve(ctx context.Context, c Connection) error {
 		listens: map[int64][]byte{},
 	}
 
-	started := make(chan struct{}) // the server may speak before Start returns
-	up, err := c.Start(func(m *Message) {
-		<-started
-		if f := c.Pipeline.clean(m); f != nil {
-			m.free()
-			return
-		}
-		s.fromServer(m)
+	started := make(chan struct{}) // the server may speak before keep returns
+	up, err := keep(&keeper{
+		start: func(r Receiver) (Server, error) {
+			server, err := c.Start(r)
+			if err != nil {
+				return nil, err
+			}
+			return cleaned{server, c.Pipeline}, nil
+		},
+		receive: func(m *Message) {
+			<-started
+			if f := c.Pipeline.clean(m); f != nil {
+				m.free()
+				return
+			}
+			s.fromServer(m)
+		},
+		limits: c.Restarts, timeout: c.Pipeline.cfg.Timeout, log: c.Log,
+		down: func() { <-started; s.down() },
+		up:   s.back,
 	})
 	if err != nil {
 		return err
 	}
-	s.up = cleaned{up, c.Pipeline}
+	s.up = up
 	close(started)
 
 	read := make(chan error, 1)
@@ -126,7 +147,7 @@ func Serve(ctx context.Context, c Connection) error {
 	case <-ctx.Done():
 	case result = <-s.ended:
 	case <-up.Done():
-		result = ErrUpstreamClosed
+		result = up.err
 	}
 	s.stop()
 	if reading && endReading(s.in) {
@@ -413,14 +434,14 @@ func (s *session) begin() bool {
 	return !s.closing
 }
 
-// givesUp notes how a request is given up, and does so at once where the
-// connection ends meanwhile.
+// givesUp notes how a request is given up (nil: by a word to the server), and does
+// so at once where the connection ends meanwhile.
 func (s *session) givesUp(r *request, giveUp func(error)) {
 	s.mu.Lock()
 	r.giveUp = giveUp
 	closing := s.closing
 	s.mu.Unlock()
-	if closing {
+	if closing && giveUp != nil {
 		giveUp(errStopped)
 	}
 }
@@ -449,8 +470,41 @@ func (s *session) close(key string, r *request) {
 	s.checkIdle()
 }
 
-// passOn sends a request that is no call to the server as it is.
+// passOn sends a request that is no call to the server as it is, once there is one.
 func (s *session) passOn(m *Message, r *request) {
+	if s.up.there() {
+		s.toServer(m, r)
+		return
+	}
+	if !s.begin() {
+		s.close(m.key, r)
+		m.free()
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s.givesUp(r, cancel)
+	go func() {
+		defer s.calls.Done()
+		defer cancel(nil)
+		err := s.up.Await(ctx)
+		s.givesUp(r, nil)
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		if err == nil {
+			s.toServer(m, r)
+			return
+		}
+		s.close(m.key, r)
+		if gaveUp := (*cancelled)(nil); !errors.As(err, &gaveUp) {
+			s.send(errorLine(r.id, codeInternal, err.Error()+"; the request was not sent"))
+		}
+		m.free()
+	}()
+}
+
+// toServer sends a request that is no call to the server.
+func (s *session) toServer(m *Message, r *request) {
 	key := m.key
 	if m.Method == "initialize" {
 		info := m.Params.Member("clientInfo")
@@ -458,7 +512,17 @@ func (s *session) passOn(m *Message, r *request) {
 		s.client.name, s.client.version = label(info.Member("name")), label(info.Member("version"))
 		s.mu.Unlock()
 	}
-	n, err := s.up.Open(func(answer *Message, err error) { s.answered(key, r, answer, err) })
+	answered := func(answer *Message, err error) { s.answered(key, r, answer, err) }
+	if lasting(m.Method) {
+		own := m.copied()
+		answered = func(answer *Message, err error) {
+			if err == nil {
+				s.up.note(own, answer)
+			}
+			s.answered(key, r, answer, err)
+		}
+	}
+	n, err := s.up.Open(answered)
 	if err == nil {
 		// Known before anything can refer to it.
 		s.mu.Lock()
@@ -626,6 +690,31 @@ func (s *session) ask(m *Message) {
 		return
 	}
 	s.sendMessage(m, strconv.AppendInt(nil, n, 10))
+}
+
+// down is called when the server has ended and what was open there is settled. Its
+// own requests are given up for it: another process would not know the answers.
+func (s *session) down() {
+	s.p.tools.stale()
+	s.mu.Lock()
+	numbers := slices.Sorted(maps.Keys(s.asked))
+	clear(s.asked)
+	clear(s.askedAs)
+	s.mu.Unlock()
+	for _, n := range numbers {
+		s.send(cancellation(n, "the tool server ended", nil))
+	}
+}
+
+// back is called when another server is there. What it said it would tell of its
+// lists is told for it: they may be others now.
+func (s *session) back(declared ijson.Value) {
+	s.p.noticeRestart()
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		if declared.Member(list).Member("listChanged").Bool() {
+			s.send([]byte(`{"jsonrpc":"2.0","method":"notifications/` + list + `/list_changed"}`))
+		}
+	}
 }
 
 // serverCancelled passes on that the server gives up a request of its own, or

@@ -1,11 +1,19 @@
 package proxy
 
-import "errors"
+import (
+	"context"
+	"errors"
+)
 
 // Upstream is the tool server as a connection sees it. Its methods may be called
 // from any goroutine. It numbers the requests it sends itself, so the agent's
 // ids and the guard's own never meet.
 type Upstream interface {
+	// Await waits until the server can be spoken to, which takes no time unless
+	// it ended and is being started again. The error wraps [ErrUpstreamClosed],
+	// or is the context's cause. Everything else of Upstream fails meanwhile.
+	Await(ctx context.Context) error
+
 	// Open takes a number for a request that Request is about to send. answer is
 	// called exactly once, with the response or with why none will come (an
 	// error that wraps [ErrUpstreamClosed] or is [ErrUnreadable]), unless
