@@ -26,7 +26,7 @@ import (
 const version = "0.1.0"
 
 func main() {
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, rand: rand.Reader}
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, rand: rand.Reader, patience: patience}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := p.run(ctx, os.Args[1:])
 	stop()
@@ -39,9 +39,13 @@ type program struct {
 	out, err io.Writer
 	now      func() time.Time
 	rand     io.Reader
-	logAs    string // text or json
-	asJSON   bool   // of the command that runs
+	logAs    string        // text or json
+	asJSON   bool          // of the command that runs
+	patience time.Duration // how long a guard that holds the records is waited for
 }
+
+// patience is enough for a guard to read a long ledger before it serves.
+const patience = 10 * time.Second
 
 // The exit codes.
 const (
