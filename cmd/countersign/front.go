@@ -75,10 +75,9 @@ func knock(ctx context.Context, w *world) (*frontConn, error) {
 		return nil, errors.New("not a socket")
 	}
 	c := &frontConn{UnixConn: conn, lines: bufio.NewReaderSize(conn, frontBuffer)}
-	own := greetingOf(w)
 	conn.SetDeadline(time.Now().Add(helloTime))
 	var line []byte
-	if _, err = conn.Write(own.append(nil)); err == nil {
+	if _, err = conn.Write(greetingOf(w, w.rules).append(nil)); err == nil {
 		line, err = c.lines.ReadSlice('\n')
 	}
 	if err != nil {

@@ -14,21 +14,26 @@ import (
 	"countersign/internal/settings"
 	"countersign/proxy"
 	"countersign/receipts"
+	"countersign/rules"
 )
 
 // guard is everything that runs in front of one server for one agent. Each
 // connection of the agent (a window) has a server process and a pipeline of its
 // own; the chain and the rules in force are those of all.
 type guard struct {
-	config  proxy.Config
-	chain   *receipts.Chain // nil where nothing is written
-	store   *receipts.Files
-	server  proxy.ChildConfig
-	timeout time.Duration // bounds a stalled reader
-	log     *slog.Logger
-	now     func() time.Time
+	world  *world // as it was read at the start
+	config proxy.Config
+	chain  *receipts.Chain // nil where nothing is written
+	store  *receipts.Files
+	server proxy.ChildConfig
+	log    *slog.Logger
+	now    func() time.Time
+
+	reloading sync.Mutex // held over a reload; guards what follows
+	kept      string     // why files that changed are not taken on, as it was told; "" where they are
 
 	mu        sync.Mutex // guards what follows
+	set       *rules.Set // in force
 	rules     *proxy.Rules
 	pipelines map[*proxy.Pipeline]bool
 }
@@ -41,21 +46,21 @@ func (p *program) openGuard(ctx context.Context, w *world, log *slog.Logger) (_ 
 		return nil, fmt.Errorf("compiling the rules: %w", err)
 	}
 	g := &guard{
-		config: configOf(s, w), server: p.serverOf(w, log), timeout: s.Timeout, log: log, now: p.now,
-		rules: ruleset, pipelines: make(map[*proxy.Pipeline]bool),
+		world: w, config: configOf(s, w), server: p.serverOf(w, log), log: log, now: p.now,
+		set: w.rules, rules: ruleset, pipelines: make(map[*proxy.Pipeline]bool),
 	}
 	// What is wrong with the settings is told before anything is written.
 	if _, err := proxy.New(g.config, ruleset, nil, log, p.now); err != nil {
 		return nil, fmt.Errorf("the settings: %w", err)
 	}
-	secrets, err := proxy.NewSecrets(g.config.Credentials)
-	if err != nil {
-		return nil, fmt.Errorf("the settings: %w", err)
-	}
-	g.server.Clean = secrets.Clean
 	if w.signs() {
 		if err := g.openChain(ctx, p, w); err != nil {
 			return nil, err
+		}
+		// Another guard may have gone on to later rules since the files were held
+		// against the ledger; from here on no other writes to it.
+		if err := w.goneBack(); err != nil {
+			return nil, errors.Join(err, g.close())
 		}
 	}
 	return g, nil

@@ -305,6 +305,9 @@ func (w *world) hold() {
 		for _, p := range unpinned(w.rules, slip) {
 			w.fault("/contentRules", "%s", p)
 		}
+		if err := w.goneBack(); err != nil {
+			w.fault("/contentRules", "%v", err)
+		}
 	}
 	w.holdTools()
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,33 +35,80 @@ func softwareOf(set *rules.Set) []software {
 	return out
 }
 
-// unpinned says what keeps a set from being the one the person signed: a file
+// versionsOf gives the fingerprints that a slip has for rules files: for each name
+// its versions, in the order they may come into force. Files times versions are at
+// most 16, as a slip has no more entries.
+func versionsOf(slip *receipts.Slip) map[string][]string {
+	versions := make(map[string][]string)
+	for _, d := range slip.Agent.Software {
+		if d.Name == softwareName || strings.HasPrefix(d.Name, softwareName+":") {
+			versions[d.Name] = append(versions[d.Name], d.SHA256)
+		}
+	}
+	return versions
+}
+
+// unpinned says what keeps a set from being one that the person signed: a file
 // that the slip does not name, and a name in the slip without its file.
 func unpinned(set *rules.Set, slip *receipts.Slip) []string {
 	var out []string
-	loaded := make(map[string]bool)
+	versions := versionsOf(slip)
 	for i, s := range softwareOf(set) {
-		loaded[s.Name] = true
-		versions := 0
-		pinned := slices.ContainsFunc(slip.Agent.Software, func(d receipts.Detail) bool {
-			if d.Name == s.Name {
-				versions++
-			}
-			return d.Name == s.Name && d.SHA256 == s.SHA256
-		})
+		known := versions[s.Name]
+		delete(versions, s.Name)
 		switch {
-		case pinned:
-		case versions == 0:
+		case slices.Contains(known, s.SHA256):
+		case len(known) == 0:
 			out = append(out, fmt.Sprintf("the slip does not name the rules file %s: expected %q with the fingerprint %s in its agent.software", set.Files[i].Path, s.Name, s.SHA256))
 		default:
-			out = append(out, fmt.Sprintf("the rules file %s has the fingerprint %s, which is not the one the person signed for %q: put the signed file back, or have a slip signed for this one", set.Files[i].Path, s.SHA256, s.Name))
+			out = append(out, fmt.Sprintf("the rules file %s has the fingerprint %s, which is not %s for %q: put a signed file back, or have a slip signed for this one",
+				set.Files[i].Path, s.SHA256, theOne(len(known)), s.Name))
 		}
 	}
-	for _, d := range slip.Agent.Software {
-		if (d.Name == softwareName || strings.HasPrefix(d.Name, softwareName+":")) && !loaded[d.Name] {
-			loaded[d.Name] = true // told once, however many versions
-			out = append(out, fmt.Sprintf("the slip names %q and no such rules file is loaded: expected it in the settings' contentRules", d.Name))
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
+		out = append(out, fmt.Sprintf("the slip names %q and no such rules file is loaded: expected it in the settings' contentRules", name))
+	}
+	return out
+}
+
+func theOne(versions int) string {
+	if versions == 1 {
+		return "the one the person signed"
+	}
+	return fmt.Sprintf("one of the %d versions that the person signed", versions)
+}
+
+// earlier says which files of a set are versions that come, in the order of the
+// slip, before one that was in force. A fingerprint that stands twice under one
+// name has its first place; one that the slip does not have has none.
+func earlier(set *rules.Set, slip *receipts.Slip, before []string) []string {
+	versions := versionsOf(slip)
+	var out []string
+	for i, s := range softwareOf(set) {
+		at := slices.Index(versions[s.Name], s.SHA256)
+		last := -1
+		for _, fingerprint := range before {
+			last = max(last, slices.Index(versions[s.Name], fingerprint))
+		}
+		if at < last {
+			out = append(out, fmt.Sprintf("the rules file %s is version %d of those that the slip names for %q, and version %d was in force already (%s): rules go only forward",
+				set.Files[i].Path, at+1, s.Name, last+1, versions[s.Name][last]))
 		}
 	}
 	return out
+}
+
+// goneBack says whether the rules are earlier ones than the ledger has in force.
+func (w *world) goneBack() error {
+	if !w.settings.PinRules || w.rules == nil || w.permission == nil || w.settings.Agent.Ledger == "" {
+		return nil
+	}
+	before, err := rulesBefore(w.settings.Agent.Ledger)
+	if err != nil {
+		return fmt.Errorf("looking for the rules last in force: %w", err)
+	}
+	if back := earlier(w.rules, w.permission, before); len(back) > 0 {
+		return errors.New(strings.Join(back, "; "))
+	}
+	return nil
 }

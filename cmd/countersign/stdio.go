@@ -67,7 +67,7 @@ func (p *program) guardOver(ctx context.Context, w *world, log *slog.Logger) err
 	if conn != nil {
 		err = front(ctx, conn, in, out)
 	} else {
-		err = errors.Join(g.serveWindows(ctx, w, in, out), g.close())
+		err = errors.Join(g.serveWindows(ctx, in, out), g.close())
 	}
 	if err != nil {
 		return &failed{err}

@@ -15,6 +15,7 @@ import (
 
 	"countersign/internal/ijson"
 	"countersign/receipts"
+	"countersign/rules"
 )
 
 // Bounds of the windows beside a guard's own.
@@ -48,16 +49,16 @@ type greeting struct {
 	Rules    []receipts.RulesFile
 }
 
-// greetingOf is that of files that were read.
-func greetingOf(w *world) greeting {
+// greetingOf is that of files that were read, with the rules in force.
+func greetingOf(w *world, set *rules.Set) greeting {
 	h := greeting{Settings: w.settings.Fingerprint, Dir: w.settings.Dir, Slip: receipts.Fingerprint(w.permission.Append(nil))}
-	for _, f := range w.rules.Files {
+	for _, f := range set.Files {
 		h.Rules = append(h.Rules, receipts.RulesFile{Name: f.Name, SHA256: f.Fingerprint})
 	}
 	return h
 }
 
-func (h *greeting) append(b []byte) []byte {
+func (h greeting) append(b []byte) []byte {
 	text := func(name, value string) {
 		b = append(ijson.AppendString(append(b, ','), name), ':')
 		b = ijson.AppendString(b, value)
@@ -79,7 +80,7 @@ func (h *greeting) append(b []byte) []byte {
 }
 
 // unlike says what a front's first line has otherwise, "" where nothing.
-func (h *greeting) unlike(line []byte) string {
+func (h greeting) unlike(line []byte) string {
 	doc, err := ijson.Parse(line, ijson.Options{})
 	if err != nil {
 		return "what it says of itself cannot be read"
@@ -184,7 +185,6 @@ func private(dir string) error {
 // windows are the fronts of a guard at work.
 type windows struct {
 	g        *guard
-	same     func() greeting // what a front must have in common with the guard
 	listener *net.UnixListener
 	work     sync.WaitGroup // the accepting, and each window
 
@@ -199,12 +199,15 @@ type windows struct {
 // windows that other processes open. When the own agent's input has ended the
 // others are served until the last of them closes; when ctx ends, or the own
 // server or the records fail, all end.
-func (g *guard) serveWindows(ctx context.Context, w *world, in io.Reader, out io.Writer) error {
+func (g *guard) serveWindows(ctx context.Context, in io.Reader, out io.Writer) error {
 	return g.working(ctx, func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer g.watch(ctx)()
+		defer stop()
 		if g.chain == nil {
 			return g.speak(ctx, in, out, serverMark)
 		}
-		l, free, err := listen(w.settings.Agent.Ledger)
+		l, free, err := listen(g.world.settings.Agent.Ledger)
 		if err != nil {
 			g.log.Warn("no second window can be opened beside this one", "err", err)
 			return g.speak(ctx, in, out, serverMark)
@@ -212,12 +215,9 @@ func (g *guard) serveWindows(ctx context.Context, w *world, in io.Reader, out io
 		defer func() {
 			free()
 			// Only when it is empty: what is not ours stays.
-			_ = os.Remove(windowDir(w.settings.Agent.Ledger))
+			_ = os.Remove(windowDir(g.world.settings.Agent.Ledger))
 		}()
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		own := greetingOf(w)
-		ws := &windows{g: g, listener: l, same: func() greeting { return own }}
+		ws := &windows{g: g, listener: l}
 		ws.work.Go(func() { ws.accept(ctx) })
 		err = g.speak(ctx, in, out, serverMark)
 		if err == nil {
@@ -316,6 +316,15 @@ func (ws *windows) accept(ctx context.Context) {
 	}
 }
 
+// greeting is what a front must have in common with the guard now. Its files are
+// looked at first: the front has read what stands there.
+func (g *guard) greeting() greeting {
+	g.reload()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return greetingOf(g.world, g.set)
+}
+
 // serve speaks with one window.
 func (ws *windows) serve(ctx context.Context, conn *net.UnixConn, n int) {
 	log := ws.g.log.With("window", n)
@@ -329,8 +338,7 @@ func (ws *windows) serve(ctx context.Context, conn *net.UnixConn, n int) {
 		log.Warn("a window did not say what it is", "err", err)
 		return
 	}
-	own := ws.same()
-	why := own.unlike(line)
+	why := ws.g.greeting().unlike(line)
 	if !answerFront(conn, why) {
 		return
 	}

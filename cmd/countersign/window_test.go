@@ -356,7 +356,7 @@ func TestWindowsFirstLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.readAll()
-	own := greetingOf(w)
+	own := greetingOf(w, w.rules)
 	line := string(own.append(nil))
 	for _, c := range []struct{ name, line, want string }{
 		{"no JSON", "hello\n", "cannot be read"},

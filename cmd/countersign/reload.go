@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"countersign/engine"
+	"countersign/proxy"
+	"countersign/receipts"
+	"countersign/rules"
+)
+
+// Waits between a change of a file and looking at it: whoever writes a file does
+// so in several steps.
+const (
+	settleQuiet = 50 * time.Millisecond // without another change
+	settleMost  = time.Second           // however many changes there are
+)
+
+// noticeKept is the notice of files that changed and are not taken on.
+const noticeKept = "rules-kept"
+
+// watch has the rules files read again when they change, and when the process is
+// sent a hangup, until ctx ends. wait returns when that has ended.
+func (g *guard) watch(ctx context.Context) (wait func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	files := make(map[string]bool) // those whose changes count
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		g.log.Warn("changed files are not noticed; a hangup signal has them read again", "err", err)
+	} else {
+		for _, path := range g.watched() {
+			files[path] = true
+			// The folder, since a file is often replaced and not written to.
+			if err := watcher.Add(filepath.Dir(path)); err != nil {
+				g.log.Warn("changes of a file are not noticed; a hangup signal has it read again", "file", path, "err", err)
+			}
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer signal.Stop(hangups)
+		changes, failures := make(chan fsnotify.Event), make(chan error)
+		if watcher != nil {
+			defer watcher.Close()
+			changes, failures = watcher.Events, watcher.Errors
+		}
+		counts := func(e fsnotify.Event) bool { return files[e.Name] && e.Op != fsnotify.Chmod }
+		g.reload() // what changed since the start read it
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangups:
+				g.log.Info("reading the files again, as a hangup signal asks for")
+			case err := <-failures:
+				g.log.Warn("watching files", "err", err) // and what was missed is looked for
+			case e := <-changes:
+				if !counts(e) {
+					continue
+				}
+				untilQuiet(ctx, changes, counts, time.After)
+			}
+			g.reload()
+		}
+	}()
+	return func() { <-done }
+}
+
+// untilQuiet waits until no change that counts has come for a while.
+func untilQuiet(ctx context.Context, changes <-chan fsnotify.Event, counts func(fsnotify.Event) bool, after func(time.Duration) <-chan time.Time) {
+	most, quiet := after(settleMost), after(settleQuiet)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-most:
+			return
+		case <-quiet:
+			return
+		case e := <-changes:
+			if counts(e) {
+				quiet = after(settleQuiet)
+			}
+		}
+	}
+}
+
+// watched are the files to watch: those of the settings and, where these are
+// links, what they lead to.
+func (g *guard) watched() []string {
+	var out []string
+	for _, path := range g.world.settings.ContentRules {
+		path = filepath.Clean(path)
+		out = append(out, path)
+		if to, err := filepath.EvalSymlinks(path); err == nil && to != path {
+			out = append(out, to)
+		}
+	}
+	return out
+}
+
+// reload reads the rules files and puts them in force as one set, if they are
+// sound, pinned and no earlier ones, for the calls whose turn comes from then on.
+// Else the set in force stays, and one notice says why until that changes.
+func (g *guard) reload() {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	set, why, gone := g.readAgain()
+	if why != "" {
+		g.keep(why, gone)
+		return
+	}
+	g.kept = ""
+	changed := g.changed(set)
+	if len(changed) == 0 {
+		return
+	}
+	compiled, err := proxy.NewRules(set, engine.Options{})
+	if err != nil {
+		g.keep("the rules cannot be compiled: "+err.Error(), false)
+		return
+	}
+	// First on record, so that the next start knows what was in force.
+	for _, f := range changed {
+		n := receipts.Notice{What: noticeReloaded, Text: "a new version of the rules " + f.Name, Bytes: int64(len(f.Source)), Hash: f.Fingerprint}
+		if err := g.notice(n); err != nil {
+			g.log.Error("the rules in force stay: a reload cannot be put on record", "err", err)
+			return
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.set, g.rules = set, compiled
+	for p := range g.pipelines {
+		p.SetRules(compiled)
+	}
+	for _, f := range changed {
+		g.log.Info("rules reloaded", "name", f.Name, "file", f.Path, "fingerprint", f.Fingerprint)
+	}
+}
+
+// readAgain reads the rules files. why says what keeps them from being taken on;
+// gone is where a file is not there, which changes nothing.
+func (g *guard) readAgain() (set *rules.Set, why string, gone bool) {
+	for _, path := range g.world.settings.ContentRules {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Sprintf("the rules file %s is not there any more", path), true
+		}
+	}
+	fresh := &world{settings: g.world.settings}
+	fresh.readRules()
+	if len(fresh.problems) > 0 {
+		return nil, fresh.problems.String(), false
+	}
+	if slip := g.world.permission; slip != nil && g.world.settings.PinRules {
+		problems := unpinned(fresh.rules, slip)
+		if problems == nil {
+			problems = earlier(fresh.rules, slip, g.fingerprints())
+		}
+		if problems != nil {
+			return nil, strings.Join(problems, "; "), false
+		}
+	}
+	return fresh.rules, "", false
+}
+
+// keep notes once why changed files are not taken on.
+func (g *guard) keep(why string, gone bool) {
+	if g.kept == why {
+		return
+	}
+	g.kept = why
+	g.log.Warn("the rules in force stay", "why", why)
+	if gone {
+		return
+	}
+	if err := g.notice(receipts.Notice{What: noticeKept, Text: why}); err != nil {
+		g.log.Error("recording a notice", "err", err)
+	}
+}
+
+// notice puts something on record, where there are records.
+func (g *guard) notice(n receipts.Notice) error {
+	if g.chain == nil {
+		return nil
+	}
+	return g.chain.Notice(n)
+}
+
+// fingerprints are those of the rules in force.
+func (g *guard) fingerprints() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []string
+	for _, f := range g.set.Files {
+		out = append(out, f.Fingerprint)
+	}
+	return out
+}
+
+// changed are the files of a set that are others than those in force.
+func (g *guard) changed(set *rules.Set) []*rules.File {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []*rules.File
+	for i, f := range set.Files {
+		if i >= len(g.set.Files) || g.set.Files[i].Fingerprint != f.Fingerprint {
+			out = append(out, f)
+		}
+	}
+	return out
+}

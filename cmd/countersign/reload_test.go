@@ -1,0 +1,431 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"countersign/receipts"
+	"countersign/rules"
+)
+
+// wordRules is a rules file that refuses one word.
+func wordRules(name, word string) string {
+	return fmt.Sprintf(`{"format":"content-rules/v1","name":%q,"rules":[{"id":"no-%s","tools":["*"],"refuse":{"some":"/**","contains":%q}}]}`+"\n", name, word, word)
+}
+
+func fingerprintOf(t *testing.T, text string) string {
+	t.Helper()
+	f, problems := rules.Read("r.json", []byte(text))
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	return f.Fingerprint
+}
+
+// pinnedWorld is a signed world whose slip has the given versions of each rules
+// file, in order; the first version of each is on the disk.
+type pinnedWorld struct {
+	t       *testing.T
+	config  string
+	dir     string
+	passkey *receipts.DevelopmentPasskey
+}
+
+// newPinnedWorld makes one. names are those of the rules files, in order.
+func newPinnedWorld(t *testing.T, names ...string) *pinnedWorld {
+	t.Helper()
+	config, _, passkey := signedWorld(t)
+	w := &pinnedWorld{t, config, filepath.Dir(config), passkey}
+	var files []string
+	for _, name := range names {
+		files = append(files, fmt.Sprintf("%q", name+".json"))
+	}
+	w.edit(`"contentRules": "content-rules.json"`, `"contentRules": [`+strings.Join(files, ", ")+`]`)
+	return w
+}
+
+// edit changes the settings.
+func (w *pinnedWorld) edit(old, new string) {
+	w.t.Helper()
+	src, err := os.ReadFile(w.config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if !bytes.Contains(src, []byte(old)) {
+		w.t.Fatalf("no %s in the settings", old)
+	}
+	if err := os.WriteFile(w.config, bytes.Replace(src, []byte(old), []byte(new), 1), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// put replaces a rules file as an editor does.
+func (w *pinnedWorld) put(name, text string) {
+	w.t.Helper()
+	if err := replaceFile(filepath.Join(w.dir, name+".json"), []byte(text)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// sign makes a slip with entries for rules files: name, version, version, …
+func (w *pinnedWorld) sign(entries ...[]string) {
+	w.t.Helper()
+	world, err := load(w.config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	world.readKeys(false)
+	if err := world.problems.Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	var software []receipts.Detail
+	for _, e := range entries {
+		for _, text := range e[1:] {
+			software = append(software, receipts.Detail{Name: e[0], SHA256: fingerprintOf(w.t, text)})
+		}
+	}
+	id, err := receipts.NewID(rand.Reader)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	record, err := w.passkey.SignSlip(&receipts.Slip{
+		ID: id, Agent: receipts.Agent{Keys: world.agent.Keys(), Name: receipts.Covered{Text: "agent"}, Software: software},
+		Actions: actionsOf(world.settings), Requires: []receipts.Condition{{Need: receipts.KindCountersignature}},
+		With:      []receipts.Service{{ID: world.settings.Service, Name: receipts.Covered{Text: "Guard"}, Keys: world.guard.Keys()}},
+		ValidFrom: receipts.TimeOf(time.Now().Add(-time.Minute)), ValidUntil: receipts.TimeOf(time.Now().Add(time.Hour)),
+		Purpose: receipts.Covered{Text: "A test."},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := replaceFile(world.settings.Agent.Slip, record); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// notices are what the ledger's notices say, of one kind.
+func (w *pinnedWorld) notices(what string) []receipts.NoticeLine {
+	w.t.Helper()
+	b, err := os.ReadFile(filepath.Join(w.dir, "ledger.jsonl"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out []receipts.NoticeLine
+	for line := range bytes.Lines(bytes.TrimRight(b, "\x00")) {
+		l, err := receipts.ReadLine(bytes.TrimSuffix(line, []byte("\n")))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if n, ok := l.Body.(*receipts.NoticeLine); ok && n.What == what {
+			out = append(out, *n)
+		}
+	}
+	return out
+}
+
+// start is the start of a guard whose input has ended: its exit code and what it
+// said.
+func (w *pinnedWorld) start() (int, string) {
+	w.t.Helper()
+	code, _, errs := command(w.t, "", "stdio", "--config", w.config)
+	return code, errs
+}
+
+// A file that changes to a later version of the slip's is taken on at once; one
+// that is faulty, not in the slip, an earlier one or gone changes nothing, and
+// says so once.
+func TestReload(t *testing.T) {
+	one, two, three := wordRules("r", "one"), wordRules("r", "two"), wordRules("r", "three")
+	w := newPinnedWorld(t, "r")
+	w.put("r", one)
+	w.sign([]string{softwareName, one, two, three})
+	g := openWindow(t, w.config)
+	says := func(text, refusedBy string) {
+		t.Helper()
+		got := g.say(t, text)
+		if refusedBy == "" && got != text || refusedBy != "" && !strings.Contains(got, refusedBy) {
+			t.Errorf("%q: %q, want %q", text, got, refusedBy)
+		}
+	}
+	says("one", "r/no-one")
+	says("two", "")
+
+	w.put("r", two)
+	g.errs.await(t, 1, `msg="rules reloaded"`)
+	says("one", "")
+	says("two", "r/no-two")
+
+	w.put("r", "{")
+	g.errs.await(t, 1, "the rules in force stay")
+	w.put("r", wordRules("r", "none"))
+	g.errs.await(t, 1, "which is not one of the 3 versions that the person signed")
+	w.put("r", one)
+	g.errs.await(t, 1, "version 2 was in force already")
+	if err := os.Remove(filepath.Join(w.dir, "r.json")); err != nil {
+		t.Fatal(err)
+	}
+	g.errs.await(t, 1, "is not there any more")
+	says("one", "")
+	says("two", "r/no-two")
+
+	// A hangup reads the files too, and says of what is told already nothing more.
+	g.cmd.Process.Signal(syscall.SIGHUP)
+	g.errs.await(t, 1, "as a hangup signal asks for")
+	w.put("r", three)
+	g.errs.await(t, 2, `msg="rules reloaded"`)
+	says("two", "")
+	says("three", "r/no-three")
+	if n := strings.Count(g.errs.String(), "is not there any more"); n != 1 {
+		t.Errorf("told %d times that the file is gone", n)
+	}
+
+	// Both windows judge by the same rules, whichever opened when.
+	second := openWindow(t, w.config)
+	if got := second.say(t, "three"); !strings.Contains(got, "r/no-three") {
+		t.Errorf("the second window: %q", got)
+	}
+	second.Close()
+	second.ended(t)
+	g.Close()
+	if code := g.ended(t); code != exitDone {
+		t.Errorf("code %d\n%s", code, g.errs)
+	}
+	var reloaded []string
+	for _, n := range w.notices(noticeReloaded) {
+		reloaded = append(reloaded, n.SHA256)
+	}
+	if want := []string{fingerprintOf(t, two), fingerprintOf(t, three)}; !slices.Equal(reloaded, want) {
+		t.Errorf("reloads on record: %v, want %v", reloaded, want)
+	}
+	if kept := w.notices(noticeKept); len(kept) != 3 {
+		t.Errorf("%d notices of rules that were kept, want 3: %v", len(kept), kept)
+	}
+	sound(t, w.config, 4)
+}
+
+// Rules go only forward across starts too: the ledger knows the last.
+func TestRulesGoOnlyForward(t *testing.T) {
+	one, two := wordRules("r", "one"), wordRules("r", "two")
+	w := newPinnedWorld(t, "r")
+	w.put("r", one)
+	w.sign([]string{softwareName, one, two})
+	if code, errs := w.start(); code != exitDone {
+		t.Fatalf("the first version: code %d\n%s", code, errs)
+	}
+	w.put("r", two)
+	if code, errs := w.start(); code != exitDone {
+		t.Fatalf("the second version: code %d\n%s", code, errs)
+	}
+	w.put("r", one)
+	const back = "is version 1 of those that the slip names"
+	if code, errs := w.start(); code != exitCannot || !strings.Contains(errs, back) {
+		t.Errorf("back to the first: code %d\n%s", code, errs)
+	}
+	if code, out, _ := command(t, "", "check", "--config", w.config); code != exitNo || !strings.Contains(out, back) {
+		t.Errorf("check: code %d\n%s", code, out)
+	}
+
+	// What a reload brought counts, with no call since.
+	three := wordRules("r", "three")
+	w.sign([]string{softwareName, two, three})
+	w.put("r", two)
+	g := openWindow(t, w.config)
+	w.put("r", three)
+	g.errs.await(t, 1, `msg="rules reloaded"`)
+	g.cmd.Process.Kill()
+	g.ended(t)
+	w.put("r", two)
+	if code, errs := w.start(); code != exitCannot || !strings.Contains(errs, back) {
+		t.Errorf("back behind a reload: code %d\n%s", code, errs)
+	}
+
+	// A slip that has them in another order is the person's word.
+	w.sign([]string{softwareName, three, two})
+	if code, errs := w.start(); code != exitDone {
+		t.Errorf("another order: code %d\n%s", code, errs)
+	}
+}
+
+// Several files with versions each: all are pinned, and taken on whole.
+func TestSeveralPinnedFiles(t *testing.T) {
+	a1, a2, b1, b2 := wordRules("a", "one"), wordRules("a", "two"), wordRules("b", "three"), wordRules("b", "four")
+	w := newPinnedWorld(t, "a", "b")
+	w.put("a", a1)
+	w.put("b", b1)
+	for _, c := range []struct {
+		name    string
+		entries [][]string
+		want    string // of a refused start; "" for none
+	}{
+		{"all there", [][]string{{"content-rules:a", a1, a2}, {"content-rules:b", b1, b2}}, ""},
+		{"one not named", [][]string{{"content-rules:a", a1}}, "the slip does not name the rules file"},
+		{"under the plain name", [][]string{{softwareName, a1, b1}}, "the slip names \"content-rules\" and no such rules file is loaded"},
+		{"an entry with no file", [][]string{{"content-rules:a", a1}, {"content-rules:b", b1}, {"content-rules:c", a1, a2}}, `the slip names "content-rules:c" and no such rules file is loaded`},
+		{"under each other's names", [][]string{{"content-rules:a", b1}, {"content-rules:b", a1}}, "which is not the one the person signed"},
+		{"other software beside them", [][]string{{"content-rules:a", a1}, {"content-rules:b", b1}, {"content-rulesx", a2}}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.t = t
+			w.sign(c.entries...)
+			code, errs := w.start()
+			if c.want == "" && code != exitDone || c.want != "" && (code != exitCannot || !strings.Contains(errs, c.want)) {
+				t.Errorf("code %d, want %q\n%s", code, c.want, errs)
+			}
+		})
+	}
+	w.t = t
+	w.sign([]string{"content-rules:a", a1, a2}, []string{"content-rules:b", b2, b1})
+	g := openWindow(t, w.config)
+	w.put("a", a2)
+	g.errs.await(t, 1, `msg="rules reloaded"`)
+	// One file goes forward and the other back: neither is taken on.
+	w.put("b", b2)
+	g.errs.await(t, 1, "version 2 was in force already")
+	if got := g.say(t, "three"); !strings.Contains(got, "b/no-three") {
+		t.Errorf("after a step back: %q", got)
+	}
+	if got := g.say(t, "two"); !strings.Contains(got, "a/no-two") {
+		t.Errorf("after a step forward: %q", got)
+	}
+	g.Close()
+	g.ended(t)
+}
+
+// As many versions as a slip can name, the last of them in force.
+func TestSixteenVersions(t *testing.T) {
+	w := newPinnedWorld(t, "r")
+	entry := []string{softwareName}
+	for i := range 16 {
+		entry = append(entry, wordRules("r", fmt.Sprintf("w%d", i)))
+	}
+	w.put("r", entry[16])
+	w.sign(entry)
+	if code, errs := w.start(); code != exitDone {
+		t.Errorf("the last: code %d\n%s", code, errs)
+	}
+	w.put("r", entry[15])
+	if code, errs := w.start(); code != exitCannot || !strings.Contains(errs, "is version 15 of those") {
+		t.Errorf("the one before: code %d\n%s", code, errs)
+	}
+}
+
+// Without pinRules any sound file is taken on, and the start warns.
+func TestReloadWithoutPins(t *testing.T) {
+	w := newPinnedWorld(t, "r")
+	w.edit(`"name"`, `"pinRules": false, "name"`)
+	w.put("r", wordRules("r", "one"))
+	w.sign()
+	g := openWindow(t, w.config)
+	g.errs.await(t, 1, "the rules are not held against the slip")
+	w.put("r", wordRules("r", "two"))
+	g.errs.await(t, 1, `msg="rules reloaded"`)
+	w.put("r", wordRules("r", "one"))
+	g.errs.await(t, 2, `msg="rules reloaded"`)
+	if got := g.say(t, "one"); !strings.Contains(got, "r/no-one") {
+		t.Errorf("after a reload: %q", got)
+	}
+	g.Close()
+	g.ended(t)
+	sound(t, w.config, 0)
+}
+
+// The ledger's end names the rules last in force, whatever else stands there.
+func TestRulesBefore(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ledger.jsonl")
+	if got, err := rulesBefore(path); got != nil || err != nil {
+		t.Errorf("no ledger: %v, %v", got, err)
+	}
+	long := strings.Repeat("x", 3*lookBackPiece)
+	for _, c := range []struct{ name, text string }{
+		{"empty", ""},
+		{"zeros", strings.Repeat("\x00", 5000)},
+		{"half a line", `{"kind":"open"`},
+		{"other lines", "{}\n" + long + "\n\nx"},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := rulesBefore(path); got != nil || err != nil {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+	}
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"lines", "a\nb\nc\n", []string{"c", "b", "a"}},
+		{"no end, zeros", "a\nb\nc\x00\x00", []string{"b", "a"}},
+		{"long ones", "a\n" + long + "\nc\n" + strings.Repeat("\x00", 2*lookBackPiece), []string{"c", long, "a"}},
+		{"one without an end", "a", nil},
+		{"blank ones", "\n\na\n", []string{"a"}},
+	} {
+		var got []string
+		for line, err := range backwards(strings.NewReader(c.text), int64(len(c.text))) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(line))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %d lines, want %d: %.60q", c.name, len(got), len(c.want), got)
+		}
+	}
+}
+
+// A file is looked at once its changes have settled, and at the latest after a
+// while; changes of other files count for nothing.
+func TestUntilQuiet(t *testing.T) {
+	type clock struct {
+		of    time.Duration
+		fires chan time.Time
+	}
+	begin := func() (changes chan fsnotify.Event, timers chan clock, done chan struct{}) {
+		changes, timers, done = make(chan fsnotify.Event), make(chan clock, 16), make(chan struct{})
+		go func() {
+			defer close(done)
+			untilQuiet(context.Background(), changes, func(e fsnotify.Event) bool { return e.Name == "r" }, func(d time.Duration) <-chan time.Time {
+				c := clock{d, make(chan time.Time, 1)}
+				timers <- c
+				return c.fires
+			})
+		}()
+		return changes, timers, done
+	}
+	changes, timers, done := begin()
+	most, quiet := <-timers, <-timers
+	if most.of != settleMost || quiet.of != settleQuiet {
+		t.Fatalf("waits of %v and %v", most.of, quiet.of)
+	}
+	changes <- fsnotify.Event{Name: "r"}
+	again := <-timers
+	changes <- fsnotify.Event{Name: "other"}
+	quiet.fires <- time.Time{} // of before the change: nobody waits for it
+	changes <- fsnotify.Event{Name: "r"}
+	last := <-timers
+	again.fires <- time.Time{}
+	select {
+	case <-done:
+		t.Fatal("it did not wait for the last change")
+	default:
+	}
+	last.fires <- time.Time{}
+	<-done
+
+	changes, timers, done = begin()
+	most, _ = <-timers, <-timers
+	changes <- fsnotify.Event{Name: "r"}
+	most.fires <- time.Time{}
+	<-done
+}
