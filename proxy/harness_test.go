@@ -241,6 +241,21 @@ func guardRestarting(t *testing.T, p *proxy.Pipeline, limits proxy.Restarts, unr
 	}
 	t.Cleanup(func() { listener.Close() })
 
+	child := self(t, "bridge", proxy.Variable{Name: "BRIDGE", Value: sock})
+	w := guardChild(t, p, child, limits, unread...)
+	w.listener = listener
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.serverIn = conn.(*net.UnixConn)
+	w.toServer = readLines(t, "to the server", conn)
+	return w
+}
+
+// guardChild puts a guard between the test as agent and a server.
+func guardChild(t *testing.T, p *proxy.Pipeline, child proxy.ChildConfig, limits proxy.Restarts, unread ...bool) *wires {
+	t.Helper()
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -250,8 +265,7 @@ func guardRestarting(t *testing.T, p *proxy.Pipeline, limits proxy.Restarts, unr
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &wires{t: t, listener: listener, agentIn: inWrite, done: make(chan error, 1), cancel: cancel}
-	child := self(t, "bridge", proxy.Variable{Name: "BRIDGE", Value: sock})
+	w := &wires{t: t, agentIn: inWrite, done: make(chan error, 1), cancel: cancel}
 	go func() {
 		err := proxy.Serve(ctx, proxy.Connection{
 			Pipeline: p,
@@ -262,19 +276,15 @@ func guardRestarting(t *testing.T, p *proxy.Pipeline, limits proxy.Restarts, unr
 		inRead.Close()
 		w.done <- err
 	}()
-	conn, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.serverIn = conn.(*net.UnixConn)
 	if unread == nil {
 		w.toAgent = readLines(t, "to the agent", outRead)
 	}
-	w.toServer = readLines(t, "to the server", conn)
 	t.Cleanup(func() {
 		cancel()
 		inWrite.Close()
-		w.serverIn.Close()
+		if w.serverIn != nil {
+			w.serverIn.Close()
+		}
 		w.wait()
 		outRead.Close()
 	})
@@ -319,11 +329,13 @@ func (w *wires) server(lines ...string) {
 func (w *wires) wait() error {
 	w.t.Helper()
 	if !w.ended {
-		go func() { // a server that ends when its input does
-			for range w.toServer.ch {
-			}
-			w.serverIn.Close()
-		}()
+		if w.serverIn != nil {
+			go func() { // a server that ends when its input does
+				for range w.toServer.ch {
+				}
+				w.serverIn.Close()
+			}()
+		}
 		select {
 		case w.serveErr = <-w.done:
 			w.ended = true

@@ -163,7 +163,10 @@ func (p *Pipeline) run(ctx context.Context, c *Call) {
 	}
 
 	// Name: action and amount, by the tool's name and the settings alone.
-	p.name(ctx, c)
+	if err := p.name(ctx, c); err != nil {
+		c.done(p.unturned(ctx, c, err))
+		return
+	}
 
 	// Wait: one call at a time. T0 is when the turn came.
 	turn, err := p.wait(ctx, c)
@@ -272,8 +275,8 @@ const (
 // that does not exist: the same.
 const notOffered = "this tool is not offered here"
 
-// name is the step Name.
-func (p *Pipeline) name(ctx context.Context, c *Call) {
+// name is the step Name. The error is that there is no server to ask for its tools.
+func (p *Pipeline) name(ctx context.Context, c *Call) error {
 	no := func(code, say, note string) {
 		if c.no == nil {
 			c.no = &refusal{by: "settings", code: code, say: say, note: note}
@@ -281,7 +284,7 @@ func (p *Pipeline) name(ctx context.Context, c *Call) {
 	}
 	if rules.IsMethod(c.tool) {
 		no("unlisted", notOffered, "a tool with the name of a method, which rules could not tell from it")
-		return
+		return nil
 	}
 	entry, offered := p.cfg.offered(c.tool)
 	if !offered {
@@ -290,22 +293,24 @@ func (p *Pipeline) name(ctx context.Context, c *Call) {
 			note += "; the server has such a tool"
 		}
 		no("unlisted", notOffered, note)
-		return
+		return nil
 	}
 	c.entry = entry
-	if err := p.list(ctx, c); err != nil {
+	if err := p.list(ctx, c); errors.Is(err, ErrUpstreamClosed) {
+		return err
+	} else if err != nil {
 		no("schema", "the tool server's list of tools cannot be read, so no call can be held against it", err.Error())
-		return
+		return nil
 	}
 	d, _ := p.tools.find(c.tool)
 	if d == nil {
 		no("unlisted", notOffered, "the server has no such tool")
-		return
+		return nil
 	}
 	c.definition = d
 	if err := d.ready(c.tool, p.log); err != nil {
 		no("schema", err.Error(), "")
-		return
+		return nil
 	}
 	if entry.Amount != nil {
 		var wrong string
@@ -313,6 +318,7 @@ func (p *Pipeline) name(ctx context.Context, c *Call) {
 			no("bad-amount", wrong, "")
 		}
 	}
+	return nil
 }
 
 // wait is the step Wait.

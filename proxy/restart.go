@@ -133,8 +133,7 @@ func (k *keeper) run(server Server) {
 			return
 		}
 		k.mu.Lock()
-		k.server = nil
-		k.back = make(chan struct{})
+		k.gone()
 		worthwhile := k.answered
 		k.mu.Unlock()
 		k.down()
@@ -310,11 +309,17 @@ func (k *keeper) ask(server Server, m *Message) (*Message, error) {
 func (k *keeper) finish(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.gone()
 	k.err, k.over = err, true
-	if k.server == nil {
-		close(k.back)
+	close(k.back)
+}
+
+// gone takes a server that has ended out of use. mu is held.
+func (k *keeper) gone() {
+	if k.server != nil {
+		k.server = nil
+		k.back = make(chan struct{})
 	}
-	k.server = nil
 }
 
 // current is the server in use; an error where there is none now.
@@ -329,13 +334,18 @@ func (k *keeper) current() (Server, error) {
 
 // there says whether a server can be spoken to now.
 func (k *keeper) there() bool {
-	_, err := k.current()
-	return err == nil
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.server != nil && k.server.Await(context.Background()) != nil {
+		k.gone() // run will find out: whoever has heard of the end waits already
+	}
+	return k.server != nil
 }
 
 func (k *keeper) Await(ctx context.Context) error {
+	there := k.there()
 	k.mu.Lock()
-	there, over, back := k.server != nil, k.over, k.back
+	over, back := k.over, k.back
 	k.mu.Unlock()
 	switch {
 	case there:
