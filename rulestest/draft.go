@@ -101,6 +101,7 @@ type drafter struct {
 	o      DraftOptions
 	list   []string // rules
 	cases  []draftCase
+	known  map[*Tool][]argument
 }
 
 type draftCase struct{ name, text string }
@@ -148,7 +149,7 @@ func (w *drafter) groups(like likeness) []*group {
 	for i := range w.server.Tools {
 		t := &w.server.Tools[i]
 		mine := &groupTool{tool: t}
-		for _, a := range arguments(t) {
+		for _, a := range w.arguments(t) {
 			if likenessOf(t, &a) == like && !slices.ContainsFunc(mine.args, func(b argument) bool { return b.pointer() == a.pointer() }) {
 				mine.args = append(mine.args, a)
 			}
@@ -157,7 +158,7 @@ func (w *drafter) groups(like likeness) []*group {
 			continue
 		}
 		needs := slices.ContainsFunc(mine.args, func(a argument) bool { return a.needs })
-		at := slices.IndexFunc(all, func(g *group) bool { return g.needs == needs && g.takes(mine) })
+		at := slices.IndexFunc(all, func(g *group) bool { return g.needs == needs && w.takes(g, mine) })
 		if at < 0 {
 			all = append(all, &group{like: like, needs: needs})
 			at = len(all) - 1
@@ -173,14 +174,27 @@ func (w *drafter) groups(like likeness) []*group {
 	return all
 }
 
+// arguments are those of a tool, worked out once.
+func (w *drafter) arguments(t *Tool) []argument {
+	if w.known == nil {
+		w.known = map[*Tool][]argument{}
+	}
+	a, ok := w.known[t]
+	if !ok {
+		a = arguments(t)
+		w.known[t] = a
+	}
+	return a
+}
+
 // takes says whether a tool can join the group.
-func (g *group) takes(t *groupTool) bool {
+func (w *drafter) takes(g *group, t *groupTool) bool {
 	names := slices.Clone(g.names)
 	for _, a := range t.args {
 		names = append(names, a.name())
 	}
 	for _, m := range append(slices.Clone(g.tools), t) {
-		for _, a := range arguments(m.tool) {
+		for _, a := range w.arguments(m.tool) {
 			if slices.Contains(names, a.name()) && a.names[len(a.names)-1] != "#" && !a.shape.element().known() && likenessOf(m.tool, &a) != g.like {
 				return false
 			}
@@ -354,7 +368,7 @@ func (w *drafter) args(t *Tool) func(func(likeness, []argument) bool) {
 	return func(yield func(likeness, []argument) bool) {
 		for _, like := range []likeness{likePath, likeURL, likeCommand} {
 			var all []argument
-			for _, a := range arguments(t) {
+			for _, a := range w.arguments(t) {
 				if likenessOf(t, &a) == like {
 					all = append(all, a)
 				}

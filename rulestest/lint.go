@@ -60,6 +60,7 @@ func (s *Suite) Lint() (warnings, silenced problem.List) {
 
 type linter struct {
 	s     *Suite
+	args  map[*Tool][]argument
 	texts map[*rules.File]*written
 	found map[*rules.File][]problem.Problem
 	quiet map[*rules.File][]problem.Problem
@@ -73,6 +74,19 @@ func (l *linter) text(f *rules.File) *written {
 		l.texts[f], _ = newWritten(f) // a file that was read once reads again
 	}
 	return l.texts[f]
+}
+
+// arguments are those of a tool, worked out once.
+func (l *linter) arguments(t *Tool) []argument {
+	if l.args == nil {
+		l.args = map[*Tool][]argument{}
+	}
+	a, ok := l.args[t]
+	if !ok {
+		a = arguments(t)
+		l.args[t] = a
+	}
+	return a
 }
 
 // warn notes a warning; quiet is whether a rule's ok silences it.
@@ -189,7 +203,7 @@ func (l *linter) named(w *written, r *rules.Rule, name string, fold bool, at str
 		if !t.Schema.Exists() {
 			return
 		}
-		for _, a := range arguments(t) {
+		for _, a := range l.arguments(t) {
 			n := a.names[len(a.names)-1]
 			if n == name || fold && ijson.FoldName(n) == ijson.FoldName(name) {
 				return
@@ -220,7 +234,7 @@ func (l *linter) never(w *written, r *rules.Rule, c *rules.Condition, matched []
 			if sel.Named == nil {
 				return
 			}
-			for _, a := range arguments(t) {
+			for _, a := range l.arguments(t) {
 				if slices.ContainsFunc(a.names, func(n string) bool { return slices.Contains(sel.Named, n) }) {
 					shapes, of = append(shapes, a.shape), append(of, t)
 				}
@@ -333,7 +347,7 @@ func (l *linter) unlooked() {
 			continue // told as unruled
 		}
 		quiet := slices.ContainsFunc(of, func(k int) bool { return silences(l.s.rules[k], CodeUnlooked) })
-		for _, a := range arguments(t) {
+		for _, a := range l.arguments(t) {
 			like := likenessOf(t, &a)
 			if like == "" || slices.ContainsFunc(of, func(k int) bool { return looksAt(l.s.rules[k], &a) }) {
 				continue
@@ -479,7 +493,7 @@ func (l *linter) defaultOf(w *written, r *rules.Rule, c, top *rules.Condition, m
 		return
 	}
 	for _, t := range matched {
-		for _, a := range arguments(t) {
+		for _, a := range l.arguments(t) {
 			d := a.shape.defaultValue()
 			if !d.Exists() || slices.Contains(a.names, "#") || !selects(sel.Pointer, sel.Named, &a, c.Test) && !(sel.Pointer.Deep() && sel.Named == nil) {
 				continue

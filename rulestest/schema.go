@@ -14,9 +14,10 @@ import (
 // Bounds of looking through a schema: references can go in circles and alternatives
 // multiply.
 const (
-	maxSchemas     = 256 // schemas that apply to one value
-	maxSchemaDepth = 24  // levels of members that are followed
-	maxArguments   = 2000
+	maxSchemas     = 256  // schemas that apply to one value
+	maxSchemaDepth = 8    // levels of members and elements that are followed
+	maxMembers     = 512  // names of members of one value
+	maxArguments   = 1000 // places of one tool's arguments, the outermost first
 )
 
 // shape is all that a schema says of the value at one place: the schemas that
@@ -39,7 +40,7 @@ func (s *shape) add(v ijson.Value) {
 		return
 	}
 	for _, known := range s.schemas {
-		if known.Start() == v.Start() && known.End() == v.End() {
+		if known == v {
 			return
 		}
 	}
@@ -91,12 +92,19 @@ func (s *shape) member(name string) shape {
 	return out
 }
 
-// members are the names of the members that the schemas name, in their order.
+// members are the names of the members that the schemas name, in their order, the
+// first maxMembers of them.
 func (s *shape) members() []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, v := range s.schemas {
 		for n := range v.Member("properties").Members() {
-			if name := n.Text(); !slices.Contains(out, name) {
+			name := n.Text()
+			if len(out) == maxMembers {
+				return out
+			}
+			if !seen[name] {
+				seen[name] = true
 				out = append(out, name)
 			}
 		}
@@ -282,27 +290,33 @@ func (a *argument) pointer() string {
 	return b.String()
 }
 
-// arguments are the places that a tool's schema names, outermost first.
+// arguments are the places that a tool's schema names, outermost first, at most
+// maxArguments of them.
 func arguments(t *Tool) []argument {
+	level := []argument{{shape: shapeOf(t), needs: true}}
 	var out []argument
-	var walk func(s shape, names []string, needs bool)
-	walk = func(s shape, names []string, needs bool) {
-		if len(names) > maxSchemaDepth || len(out) > maxArguments {
-			return
-		}
-		if len(names) > 0 {
-			out = append(out, argument{slices.Clone(names), s, needs})
-		}
-		for _, n := range s.members() {
-			if len(names) < 8 {
-				walk(s.member(n), append(slices.Clone(names), n), needs && s.requires(n))
+	for depth := 0; depth < maxSchemaDepth && len(level) > 0; depth++ {
+		var next []argument
+		for i := range level {
+			a := &level[i]
+			add := func(name string, s shape, needs bool) {
+				if len(out)+len(next) < maxArguments {
+					next = append(next, argument{append(slices.Clone(a.names), name), s, needs})
+				}
+			}
+			for _, n := range a.shape.members() {
+				add(n, a.shape.member(n), a.needs && a.shape.requires(n))
+			}
+			if e := a.shape.element(); e.known() {
+				add("#", e, a.needs)
+			}
+			if len(out)+len(next) >= maxArguments {
+				break
 			}
 		}
-		if e := s.element(); e.known() && len(names) < 8 {
-			walk(e, append(slices.Clone(names), "#"), needs)
-		}
+		out = append(out, next...)
+		level = next
 	}
-	walk(shapeOf(t), nil, true)
 	return out
 }
 
