@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"countersign/internal/ijson"
+	"countersign/internal/looks"
 )
 
 // Check is an inputSchema held against arguments, for tests: what is left out of
@@ -22,15 +23,15 @@ func Check(schema, arguments ijson.Value) (omitted []string, code, why string, e
 
 // Alike looks for a member that looks like one a schema, pointers or rules name.
 func Alike(schema ijson.Value, pointers []string, anywhere []string, arguments ijson.Value) (string, error) {
-	k := known{anywhere: anywhere}
+	k := looks.Known{Anywhere: anywhere}
 	for _, p := range pointers {
 		segs := segments(p)
 		for i := range segs {
 			if segs[i] == "*" {
-				segs[i] = anySegment
+				segs[i] = looks.Any
 			}
 		}
-		k.pointers = append(k.pointers, segs)
+		k.Pointers = append(k.Pointers, segs)
 	}
 	d := new(definition)
 	if schema.Exists() {
@@ -40,11 +41,11 @@ func Alike(schema ijson.Value, pointers []string, anywhere []string, arguments i
 		}
 		d.schema = s
 	}
-	l, err := newLooks(rootOf(d), k)
+	l, err := looks.New(rootOf(d), k)
 	if err != nil {
 		return "", err
 	}
-	return l.alike(arguments), nil
+	return l.Alike(arguments), nil
 }
 
 // ReadLine is a line and what the reader of a side makes of it, in words.

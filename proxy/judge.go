@@ -3,8 +3,11 @@ package proxy
 import (
 	"sync"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"countersign/engine"
 	"countersign/internal/ijson"
+	"countersign/internal/looks"
 	"countersign/receipts"
 	"countersign/rules"
 )
@@ -24,7 +27,7 @@ type Rules struct {
 // looked holds the names of one tool for one definition of it.
 type looked struct {
 	of    *definition
-	looks *looks
+	looks *looks.Names
 	err   error
 }
 
@@ -84,25 +87,24 @@ func (r *Rules) name(tool string) bool {
 
 // looks are the names that a tool's arguments have, by its definition, the rules,
 // and the pointers the settings hold for it. Without rules nothing is kept.
-func (r *Rules) looks(tool string, d *definition, pointers [][]string) (*looks, error) {
-	k := known{pointers: pointers}
+func (r *Rules) looks(tool string, d *definition, pointers [][]string) (*looks.Names, error) {
+	k := looks.Known{Pointers: pointers}
 	if r != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if l, ok := r.names[tool]; ok && l.of == d {
 			return l.looks, l.err
 		}
-		for _, f := range r.set.Files {
-			for _, rule := range f.Rules {
-				if rule.Names(tool) {
-					k.add(rule.When)
-					k.add(rule.Condition())
-				}
+		names := r.engine.KnownNames(tool)
+		for _, p := range names.Pointers {
+			if segs := point(p); len(segs) > 0 {
+				k.Pointers = append(k.Pointers, segs)
 			}
 		}
+		k.Anywhere = names.Anywhere
 	}
 	l := looked{of: d}
-	l.looks, l.err = newLooks(rootOf(d), k)
+	l.looks, l.err = looks.New(rootOf(d), k)
 	if r != nil {
 		if r.names == nil {
 			r.names = map[string]looked{}
@@ -115,48 +117,25 @@ func (r *Rules) looks(tool string, d *definition, pointers [][]string) (*looks, 
 	return l.looks, l.err
 }
 
-// add takes in the names of a condition. Those inside a json test are names in a
-// text, where the test itself sees to them.
-func (k *known) add(c *rules.Condition) {
-	if c == nil {
-		return
-	}
-	for _, p := range c.All {
-		k.add(p)
-	}
-	for _, p := range c.Any {
-		k.add(p)
-	}
-	k.add(c.Not)
-	if c.Test == nil {
-		return
-	}
-	k.point(c.Test.Select.Pointer)
-	for _, p := range c.Test.Select.Argv {
-		k.point(p)
-	}
-	k.anywhere = append(k.anywhere, c.Test.Select.Named...)
-	for _, check := range c.Test.Checks {
-		if check.Kind == rules.OnlyMembers || check.Kind == rules.HasMembers {
-			k.anywhere = append(k.anywhere, check.Names...)
-		}
-	}
-}
-
-// point takes in a pointer, up to where it stands for any depth.
-func (k *known) point(p rules.Pointer) {
-	var segs []string
+// point gives a pointer's segments up to where it stands for any depth.
+func point(p rules.Pointer) (segs []string) {
 	for _, s := range p.Segments {
 		switch s.Kind {
 		case rules.Name:
 			segs = append(segs, s.Name)
 		case rules.Any, rules.Element:
-			segs = append(segs, anySegment)
+			segs = append(segs, looks.Any)
 		}
 	}
-	if len(segs) > 0 {
-		k.pointers = append(k.pointers, segs)
+	return segs
+}
+
+// rootOf is the compiled schema of a definition, nil without one.
+func rootOf(d *definition) *jsonschema.Schema {
+	if d == nil || d.schema == nil {
+		return nil
 	}
+	return d.schema.root
 }
 
 // depth is the number of levels of lists and objects in a value.

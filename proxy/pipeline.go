@@ -364,12 +364,12 @@ func (p *Pipeline) judge(c *Call, turn Turn) *fault {
 	if c.entry.Amount != nil {
 		pointers = append(pointers, segments(c.entry.Amount.Arg))
 	}
-	looks, err := c.rules.looks(c.tool, c.definition, pointers)
+	names, err := c.rules.looks(c.tool, c.definition, pointers)
 	if err != nil {
 		c.no = &refusal{by: "settings", code: "schema", say: "the tool's input schema cannot be used: " + err.Error()}
 		return nil
 	}
-	if near := looks.alike(c.arguments); near != "" {
+	if near := names.Alike(c.arguments); near != "" {
 		return bad(fmt.Sprintf("a member of the arguments that differs from %q only in case", near))
 	}
 	if s := c.definition.schema; s != nil && !p.cfg.SkipSchemas {

@@ -41,11 +41,11 @@ func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
 	if !rules.name(m.Method) {
 		return nil, nil
 	}
-	looks, err := rules.looks(m.Method, nil, nil)
+	names, err := rules.looks(m.Method, nil, nil)
 	if err != nil {
 		return &fault{code: codeInternal, id: id, why: err.Error()}, nil
 	}
-	if near := looks.alike(m.Params); near != "" {
+	if near := names.Alike(m.Params); near != "" {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("a member of params that differs from %q only in case", near)}, nil
 	}
 	most, levels := rules.limits()

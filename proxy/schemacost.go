@@ -4,75 +4,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"countersign/internal/ijson"
+	"countersign/internal/looks"
 )
 
-// beside calls f for every schema that is applied to the same value as s.
-func beside(s *jsonschema.Schema, f func(*jsonschema.Schema)) {
-	for _, sub := range []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else} {
-		if sub != nil {
-			f(sub)
-		}
-	}
-	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
-		for _, sub := range list {
-			f(sub)
-		}
-	}
-	for _, sub := range s.DependentSchemas {
-		f(sub)
-	}
-	for _, d := range s.Dependencies {
-		if sub, ok := d.(*jsonschema.Schema); ok {
-			f(sub)
-		}
-	}
-}
-
-// ofMembers calls f for the schemas that apply to members of any name, and whose
-// names no list gives.
-func ofMembers(s *jsonschema.Schema, f func(*jsonschema.Schema)) {
-	for _, sub := range s.PatternProperties {
-		f(sub)
-	}
-	if sub, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
-		f(sub)
-	}
-	for _, sub := range []*jsonschema.Schema{s.UnevaluatedProperties, s.PropertyNames} {
-		if sub != nil {
-			f(sub)
-		}
-	}
-}
-
-// ofElements calls f for the schemas that apply to elements of a list.
-func ofElements(s *jsonschema.Schema, f func(*jsonschema.Schema)) {
-	switch items := s.Items.(type) {
-	case *jsonschema.Schema:
-		f(items)
-	case []*jsonschema.Schema:
-		for _, sub := range items {
-			f(sub)
-		}
-	}
-	if sub, ok := s.AdditionalItems.(*jsonschema.Schema); ok {
-		f(sub)
-	}
-	for _, sub := range s.PrefixItems {
-		f(sub)
-	}
-	for _, sub := range []*jsonschema.Schema{s.Items2020, s.UnevaluatedItems, s.Contains} {
-		if sub != nil {
-			f(sub)
-		}
-	}
-}
-
+// inside calls f for the schemas that apply to what is in a value.
 func inside(s *jsonschema.Schema, f func(*jsonschema.Schema)) {
 	for _, sub := range s.Properties {
 		f(sub)
 	}
-	ofMembers(s, f)
-	ofElements(s, f)
+	looks.OfMembers(s, f)
+	looks.OfElements(s, f)
 }
 
 // ownKeywords is how many checks a schema makes of its own, at least one.
@@ -120,7 +61,7 @@ func expand(root *jsonschema.Schema) int {
 				n = -1
 			}
 		}
-		beside(s, add)
+		looks.Beside(s, add)
 		inside(s, add)
 		sizes[s] = n
 		return n
@@ -139,7 +80,7 @@ func steps(s *jsonschema.Schema, v ijson.Value, bound int) int {
 			n = bound + 1
 			return
 		}
-		beside(s, func(sub *jsonschema.Schema) {
+		looks.Beside(s, func(sub *jsonschema.Schema) {
 			if n <= bound {
 				walk(sub, v, turns+1)
 			}
@@ -151,7 +92,7 @@ func steps(s *jsonschema.Schema, v ijson.Value, bound int) int {
 			if sub, ok := s.Properties[name.Text()]; ok {
 				walk(sub, member, 0)
 			}
-			ofMembers(s, func(sub *jsonschema.Schema) {
+			looks.OfMembers(s, func(sub *jsonschema.Schema) {
 				if n <= bound {
 					walk(sub, member, 0)
 				}
@@ -161,7 +102,7 @@ func steps(s *jsonschema.Schema, v ijson.Value, bound int) int {
 			if n > bound {
 				return
 			}
-			ofElements(s, func(sub *jsonschema.Schema) {
+			looks.OfElements(s, func(sub *jsonschema.Schema) {
 				if n <= bound {
 					walk(sub, e, 0)
 				}

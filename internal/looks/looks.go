@@ -1,4 +1,7 @@
-package proxy
+// Package looks tells a member's name that only looks like a known one (content
+// rules, section 7): it is none of the names known at its place, and equals one
+// after simple case folding. Some server would take it for the other.
+package looks
 
 import (
 	"errors"
@@ -12,26 +15,25 @@ import (
 	"countersign/internal/ijson"
 )
 
-// known are names that the rules and settings give members of a tool's arguments.
-type known struct {
-	// pointers lead to members, segment by segment, decoded. A segment that
-	// matches anything is anySegment.
-	pointers [][]string
-	// anywhere are names at any depth.
-	anywhere []string
+// Known are names that rules and settings give members of a value.
+type Known struct {
+	// Pointers lead to members, segment by segment, decoded. A segment that
+	// matches anything is Any.
+	Pointers [][]string
+	// Anywhere are names at any depth.
+	Anywhere []string
 }
 
-// anySegment stands in a pointer of known for any member or element. It is no
-// name a member can have.
-const anySegment = "\x00"
+// Any stands in a pointer of Known for any member or element. It is no name a
+// member can have.
+const Any = "\x00"
 
-// looks knows the names that members of a tool's arguments have at each depth,
-// so that a member which is not one but looks like one can be refused (content
-// rules, section 7). It is not changed once it is built.
+// Names knows the names that members have at each depth. It is not changed once
+// it is built.
 //
-// A place in the arguments is a state: the schemas that apply there and how far
+// A place in a value is a state: the schemas that apply there and how far
 // the pointers have come. The states are built ahead, each set of them once.
-type looks struct {
+type Names struct {
 	anywhere map[string]bool
 	folded   map[string]string // folded names of anywhere to the names
 	start    *state
@@ -50,18 +52,18 @@ const maxStates = 2000
 
 var errLooks = errors.New("its members cannot be told apart by name and place")
 
-// newLooks builds the states of a tool. root is nil without a schema.
-func newLooks(root *jsonschema.Schema, k known) (*looks, error) {
-	b := builder{pointers: k.pointers, ids: map[*jsonschema.Schema]int{}, states: map[string]*state{}}
+// New builds the names that a schema gives (nil: none) and those of k.
+func New(root *jsonschema.Schema, k Known) (*Names, error) {
+	b := builder{pointers: k.Pointers, ids: map[*jsonschema.Schema]int{}, states: map[string]*state{}}
 	var at spot
 	if root != nil {
 		at.schemas = []*jsonschema.Schema{root}
 	}
-	for i := range k.pointers {
+	for i := range k.Pointers {
 		at.steps = append(at.steps, stepped{i, 0})
 	}
-	l := &looks{anywhere: map[string]bool{}, folded: map[string]string{}, start: b.state(at)}
-	for _, name := range k.anywhere {
+	l := &Names{anywhere: map[string]bool{}, folded: map[string]string{}, start: b.state(at)}
+	for _, name := range k.Anywhere {
 		l.anywhere[name] = true
 		l.folded[ijson.FoldName(name)] = name
 	}
@@ -142,7 +144,7 @@ func (b *builder) closure(schemas []*jsonschema.Schema) []*jsonschema.Schema {
 		if _, ok := b.ids[s]; !ok {
 			b.ids[s] = len(b.ids)
 		}
-		beside(s, add)
+		Beside(s, add)
 	}
 	for _, s := range schemas {
 		add(s)
@@ -155,8 +157,8 @@ func (b *builder) fill(s *state, at spot) {
 	var rest spot // of members without a name of their own, and of elements
 	var elements spot
 	for _, schema := range at.schemas {
-		ofMembers(schema, func(sub *jsonschema.Schema) { rest.schemas = append(rest.schemas, sub) })
-		ofElements(schema, func(sub *jsonschema.Schema) { elements.schemas = append(elements.schemas, sub) })
+		OfMembers(schema, func(sub *jsonschema.Schema) { rest.schemas = append(rest.schemas, sub) })
+		OfElements(schema, func(sub *jsonschema.Schema) { elements.schemas = append(elements.schemas, sub) })
 	}
 	named := map[string]spot{}
 	for _, schema := range at.schemas {
@@ -172,7 +174,7 @@ func (b *builder) fill(s *state, at spot) {
 			continue
 		}
 		seg, next := segs[st.segment], stepped{st.pointer, st.segment + 1}
-		if seg == anySegment {
+		if seg == Any {
 			rest.steps = append(rest.steps, next)
 			elements.steps = append(elements.steps, next)
 			continue
@@ -196,17 +198,17 @@ func (b *builder) fill(s *state, at spot) {
 	s.element = b.state(elements)
 }
 
-// alike looks through arguments for a member that is none of the known names at
+// Alike looks through a value for a member that is none of the known names at
 // its place but equals one after case folding, and returns the known name; ""
 // where there is none.
-func (l *looks) alike(arguments ijson.Value) string {
+func (l *Names) Alike(v ijson.Value) string {
 	if len(l.anywhere) == 0 && l.start == nil {
 		return ""
 	}
-	return l.look(arguments, l.start)
+	return l.look(v, l.start)
 }
 
-func (l *looks) look(v ijson.Value, s *state) string {
+func (l *Names) look(v ijson.Value, s *state) string {
 	if s == nil {
 		if len(l.anywhere) == 0 {
 			return ""
@@ -238,12 +240,4 @@ func (l *looks) look(v ijson.Value, s *state) string {
 		}
 	}
 	return ""
-}
-
-// rootOf is the compiled schema of a definition, nil without one.
-func rootOf(d *definition) *jsonschema.Schema {
-	if d == nil || d.schema == nil {
-		return nil
-	}
-	return d.schema.root
 }
