@@ -142,7 +142,7 @@ func (p *Pipeline) seen(m *Message) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := filterTools(m, p.cfg.shown)
+	line := filterTools(m, p.showing(m.Result))
 	if len(line) == len(m.line) {
 		return m, nil
 	}

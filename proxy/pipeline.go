@@ -24,6 +24,7 @@ type Pipeline struct {
 	chain    Chain
 	recorded bool // chain is a real one, which needs digests
 	rules    atomic.Pointer[Rules]
+	pins     atomic.Pointer[Pins]
 	tools    catalog
 	listing  chan struct{} // holds one token: who has it lists the tools
 	rounds   rounds
@@ -308,6 +309,10 @@ func (p *Pipeline) name(ctx context.Context, c *Call) error {
 		return nil
 	}
 	c.definition = d
+	if !p.pinned(c.tool, d) {
+		no("tool-changed", notPinned, "")
+		return nil
+	}
 	if err := d.ready(c.tool, p.log); err != nil {
 		no("schema", err.Error(), "")
 		return nil
