@@ -11,6 +11,7 @@ import (
 
 	"countersign/internal/glob"
 	"countersign/internal/ijson"
+	"countersign/internal/looks"
 	"countersign/internal/pathtext"
 	"countersign/internal/verdict"
 	"countersign/rules"
@@ -75,6 +76,7 @@ type check struct {
 	names   map[string]int // OnlyMembers, HasMembers: each name's number
 	typed   rules.Judge    // Path, URL, Command, Email
 	inner   *condition     // JSON
+	known   *looks.Names   // JSON: the names of inner
 }
 
 // scalarSet is the entries of an is or a oneOf.
@@ -246,6 +248,9 @@ func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
 		k.inner, err = c.condition(src.JSON)
 		if err == nil && k.inner == nil {
 			err = fmt.Errorf("a test of no condition")
+		}
+		if err == nil {
+			k.known, err = k.inner.known()
 		}
 	default:
 		err = fmt.Errorf("an unknown test %q", src.Kind)
@@ -551,6 +556,9 @@ func (j *judging) inside(k *check, s *subject, n *ConditionTrace) (outcome, stri
 	j.large = j.large || len(text) > maxKept/maxNodeSize
 	if err := doc.Parse(text, ijson.Options{}); err != nil {
 		return cannot, "no strict JSON"
+	}
+	if k.known.Alike(doc.Root()) != "" {
+		return cannot, "a member's name only looks like one the test knows"
 	}
 	j.nested++
 	r := j.condition(k.inner, doc.Root(), n)

@@ -79,8 +79,8 @@ func (c *compiler) test(src *rules.Condition) (*test, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.sel.deep && k.src.Kind == rules.Command {
-			k.applies = kindString // a leaf that is a list is an empty one, which is of the wrong kind
+		if t.sel.deep && k.src.Kind != rules.OfType && k.src.Kind != rules.Length {
+			k.applies &^= kindArray | kindObject // a leaf that is one is empty, and of the wrong kind
 		}
 		t.checks = append(t.checks, k)
 	}

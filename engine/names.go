@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"countersign/internal/looks"
 	"countersign/rules"
 )
 
@@ -65,4 +66,30 @@ func (c *condition) constants() []string {
 		names = append(names, p.constants()...)
 	}
 	return names
+}
+
+// known are the names that a condition's own tests speak of, for the text of a
+// json test, which is read as strictly as a call (content rules, section 7).
+func (c *condition) known() (*looks.Names, error) {
+	var k looks.Known
+	c.walk(func(t *test) {
+		s := &t.src.Select
+		var segs []string
+		for _, p := range s.Pointer.Segments {
+			switch p.Kind {
+			case rules.Name:
+				segs = append(segs, p.Name)
+			case rules.Any, rules.Element:
+				segs = append(segs, looks.Any)
+			}
+		}
+		if len(segs) > 0 {
+			k.Pointers = append(k.Pointers, segs)
+		}
+		k.Anywhere = append(k.Anywhere, s.Named...)
+		for i := range t.checks {
+			k.Anywhere = append(k.Anywhere, t.checks[i].src.Names...)
+		}
+	})
+	return looks.New(nil, k)
 }

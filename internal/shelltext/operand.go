@@ -182,6 +182,10 @@ func (j *Judge) addPrograms(o Operand, errs *Errors) {
 			errs.add("programs", at, "an empty program, expected a name such as \"git\"")
 		case strings.ContainsAny(p, " \t\n"):
 			errs.add("programs", at, "%q is more than one word; name the program alone and give its arguments in \"argv\"", p)
+		case strings.ContainsAny(p, "*?") || strings.Contains(p, "[") && p != "[":
+			errs.add("programs", at, "%q is no glob here, and no program word that can be judged holds such a sign; name each program, expected patterns in \"argv\" alone", p)
+		case evaluates(p):
+			errs.add("programs", at, "%q runs text that is not seen and is never judged; take it out", p)
 		case strings.ContainsFunc(p, control):
 			errs.add("programs", at, "%q holds a control character, which no command that can be judged holds", p)
 		case strings.Contains(p, "="):
@@ -240,8 +244,21 @@ func (j *Judge) addPatterns(o Operand, errs *Errors) {
 			}
 			p.items = append(p.items, g)
 		}
+		if whole := len(p.items) == len(items) || p.rest && len(p.items) == len(items)-1; whole && len(p.items) > 0 && !j.canBegin(p.items[0]) {
+			errs.add("argv", []int{i, 0}, "no entry of \"programs\" fits %q, so the pattern matches no command; expected the program first", p.items[0].String())
+		}
 		j.argv = append(j.argv, p)
 	}
+}
+
+// canBegin says whether a pattern's first item fits one of the programs.
+func (j *Judge) canBegin(first *glob.Glob) bool {
+	for p := range j.programs {
+		if first.Match(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // base is the last segment of a program word.
