@@ -244,21 +244,8 @@ func (j *Judge) addPatterns(o Operand, errs *Errors) {
 			}
 			p.items = append(p.items, g)
 		}
-		if whole := len(p.items) == len(items) || p.rest && len(p.items) == len(items)-1; whole && len(p.items) > 0 && !j.canBegin(p.items[0]) {
-			errs.add("argv", []int{i, 0}, "no entry of \"programs\" fits %q, so the pattern matches no command; expected the program first", p.items[0].String())
-		}
 		j.argv = append(j.argv, p)
 	}
-}
-
-// canBegin says whether a pattern's first item fits one of the programs.
-func (j *Judge) canBegin(first *glob.Glob) bool {
-	for p := range j.programs {
-		if first.Match(p) {
-			return true
-		}
-	}
-	return false
 }
 
 // base is the last segment of a program word.
