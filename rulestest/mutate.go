@@ -267,20 +267,16 @@ func (m *mutator) slot(sl *slot) {
 	if sl.sub != "" {
 		base += "/" + sl.sub
 	}
-	m.entries(base, sl.list, func(text string) (ijson.Value, string) { return sl.list, text })
+	if sl.list.Len() > 1 {
+		for i := range sl.list.Len() {
+			if v, text := sl.dropped(i); text != "" {
+				m.put(KindEntry, base+"/"+strconv.Itoa(i), v, text, "%s is dropped", elementText(sl.list, i))
+			}
+		}
+	}
 	widenList(sl, sl.list, func(i int, from, to string) {
 		m.put(KindGlob, base+"/"+strconv.Itoa(i), sl.list, replaced(sl.list, i, to), "%s is %s", from, to)
 	})
-}
-
-func (m *mutator) entries(base string, l ijson.Value, in func(string) (ijson.Value, string)) {
-	if l.Len() < 2 {
-		return
-	}
-	for i := range l.Len() {
-		v, text := in(without(l, i))
-		m.put(KindEntry, base+"/"+strconv.Itoa(i), v, text, "%s is dropped", elementText(l, i))
-	}
 }
 
 // listChanges are the mutants of the named list that a slot uses: they change all
