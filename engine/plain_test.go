@@ -277,7 +277,7 @@ func plainStep(l leaf, seg string) (out []leaf) {
 		}
 		return out
 	}
-	name := strings.NewReplacer("~0", "~", "~1", "/", "~2", "*", "~3", "#").Replace(seg)
+	name := plainSegment(seg)
 	switch v := l.v.(type) {
 	case map[string]any:
 		for k, e := range v {
@@ -345,13 +345,28 @@ func (j *plainJudge) value(m map[string]any, v any, fold bool) string {
 			continue
 		}
 		r := j.check(name, operand, v, fold)
+		// Of an empty list or object, which is a leaf, there is only a type and a
+		// length.
+		if k := plainKind(v); plainDeep(m) && (k == "object" || k == "array") && name != "type" && name != "length" {
+			r = "wrong kind"
+		}
 		// every under ** takes a wrong kind for a failure of the check
-		if p, ok := m["every"].(string); ok && r == "wrong kind" && strings.HasSuffix(p, "/**") && m["names"] != true {
+		if _, ok := m["every"]; ok && r == "wrong kind" && plainDeep(m) {
 			r = "does not hold"
 		}
 		rs = append(rs, r)
 	}
 	return firstOf(rs, "holds", "does not hold", "cannot be judged", "wrong kind", "absent")
+}
+
+// plainDeep: does the test select leaves at any depth?
+func plainDeep(m map[string]any) bool {
+	for _, how := range []string{"some", "every"} {
+		if p, ok := m[how].(string); ok && strings.HasSuffix(p, "/**") && m["names"] != true {
+			return true
+		}
+	}
+	return false
 }
 
 func (j *plainJudge) check(name string, operand, v any, fold bool) string {
@@ -479,7 +494,7 @@ func (j *plainJudge) check(name string, operand, v any, fold bool) string {
 		}
 		var inner any
 		d := json.NewDecoder(strings.NewReader(s))
-		if d.Decode(&inner) != nil || d.More() {
+		if d.Decode(&inner) != nil || d.More() || j.looksAlike(operand, inner) {
 			return "cannot be judged"
 		}
 		return j.condition(operand, inner)
@@ -490,6 +505,81 @@ func (j *plainJudge) check(name string, operand, v any, fold bool) string {
 		return plainPath(s, operand.(map[string]any))
 	}
 	panic("unknown test " + name)
+}
+
+// looksAlike: has the value of a json test a member whose name only looks like one
+// that the test's condition knows there?
+func (j *plainJudge) looksAlike(c, v any) bool {
+	var pointers [][]string
+	var anywhere []string
+	var gather func(c any)
+	gather = func(c any) {
+		m := c.(map[string]any)
+		for _, form := range []string{"all", "any"} {
+			if parts, ok := m[form].([]any); ok {
+				for _, p := range parts {
+					gather(p)
+				}
+			}
+		}
+		if n, ok := m["not"]; ok {
+			gather(n)
+		}
+		for _, how := range []string{"arg", "some", "every"} {
+			if p, ok := m[how].(string); ok && p != "" {
+				pointers = append(pointers, strings.Split(strings.TrimSuffix(p[1:], "**"), "/"))
+			}
+		}
+		for _, names := range []string{"named", "onlyMembers", "hasMembers"} {
+			if operand, ok := m[names]; ok {
+				for _, n := range j.list(operand) {
+					anywhere = append(anywhere, n.(string))
+				}
+			}
+		}
+	}
+	gather(c)
+	return plainAlike(v, pointers, anywhere)
+}
+
+// plainAlike goes down v with what is left of the pointers there.
+func plainAlike(v any, pointers [][]string, anywhere []string) bool {
+	under := func(fits func(seg string) bool) (rest [][]string) {
+		for _, p := range pointers {
+			if len(p) > 0 && p[0] != "" && (p[0] == "*" || p[0] == "#" || fits(plainSegment(p[0]))) {
+				rest = append(rest, p[1:])
+			}
+		}
+		return rest
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		known := slices.Clone(anywhere)
+		for _, p := range pointers {
+			if len(p) > 0 && p[0] != "" && p[0] != "*" && p[0] != "#" {
+				known = append(known, plainSegment(p[0]))
+			}
+		}
+		for k, e := range v {
+			if !slices.Contains(known, k) && slices.ContainsFunc(known, func(n string) bool { return strings.EqualFold(n, k) }) {
+				return true
+			}
+			if plainAlike(e, under(func(seg string) bool { return seg == k }), anywhere) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if plainAlike(e, under(func(seg string) bool { _, err := strconv.Atoi(seg); return err == nil }), anywhere) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func plainSegment(seg string) string {
+	return strings.NewReplacer("~0", "~", "~1", "/", "~2", "*", "~3", "#").Replace(seg)
 }
 
 // list is an operand as a list: one text alone, a list, or a named one.
