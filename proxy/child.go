@@ -31,7 +31,7 @@ const (
 type Steps struct{ AfterClose, AfterTerm time.Duration }
 
 // maxErrorLine is the most bytes of one line of the child's standard error that
-// are passed on whole; a longer one goes on in pieces.
+// are passed on; a longer one is left out.
 const maxErrorLine = 32 << 10
 
 // passedOn are the variables a child gets from the guard's own environment.
@@ -416,25 +416,34 @@ func (c *Child) unreadable(f *fault, size int) {
 	c.cfg.Log.Warn("dropped a line of the server that is no message", "bytes", size, "err", f.why)
 }
 
-// readErrors passes the child's standard error on, line by line and marked.
+// readErrors passes the child's standard error on, line by line and marked. A line
+// over maxErrorLine is left out whole: cut in two, it could hold a credential that
+// neither half shows.
 func (c *Child) readErrors(r io.Reader) {
 	b := bufio.NewReaderSize(r, maxErrorLine)
-	mark := []byte(c.cfg.Mark)
 	var line []byte
+	long := false
 	for {
 		piece, err := b.ReadSlice('\n')
-		if len(piece) > 0 {
-			text := []byte(strings.TrimRight(string(piece), "\r\n"))
-			if c.cfg.Clean != nil {
-				text = c.cfg.Clean(text)
-			}
-			line = append(line[:0], mark...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = true
+			continue
+		}
+		text := []byte(strings.TrimRight(string(piece), "\r\n"))
+		switch {
+		case long:
+			text = fmt.Appendf(nil, "(a line over %d bytes, left out)", maxErrorLine)
+		case c.cfg.Clean != nil:
+			text = c.cfg.Clean(text)
+		}
+		if long || len(piece) > 0 {
+			line = append(line[:0], c.cfg.Mark...)
 			// A bare CR would let the server write over the mark.
 			line = append(line, strings.ReplaceAll(string(text), "\r", `\r`)...)
 			line = append(line, '\n')
 			c.cfg.Stderr.Write(line) // a log that cannot be written must not stop the server
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		if long = false; err != nil {
 			return
 		}
 	}

@@ -197,3 +197,32 @@ func TestStandardErrorIsMarked(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A line too long to be searched in one piece for credentials is left out: cut in
+// two it could show one in halves.
+func TestALongLineOnStandardError(t *testing.T) {
+	secrets, err := proxy.NewSecrets([]string{"s3cr3t-of-the-server"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `head -c 32758 /dev/zero | tr '\\0' A >&2; echo s3cr3t-of-the-server >&2; echo next s3cr3t-of-the-server >&2`
+	cfg := proxy.ChildConfig{Command: "/bin/sh", Args: []string{"-c", script}, Mark: "[s] ", Getenv: os.Getenv, Clean: secrets.Clean}
+	var out buffer
+	cfg.Stderr = &out
+	c, err := proxy.StartChild(cfg, nobody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := out.lines()
+	if len(lines) != 2 || lines[0] != "[s] (a line over 32768 bytes, left out)" || !strings.HasPrefix(lines[1], "[s] next ") {
+		t.Errorf("got %q", lines)
+	}
+	for _, line := range lines {
+		if strings.Contains(line, "s3cr") {
+			t.Errorf("a part of the credential: %q", line)
+		}
+	}
+}
