@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"slices"
 	"strings"
@@ -13,27 +14,37 @@ import (
 
 func (p *program) checkCommand() *cobra.Command {
 	var config string
-	return p.answers(configured(&cobra.Command{
+	var runtime bool
+	cmd := p.answers(configured(&cobra.Command{
 		Use:   "check",
 		Short: "Say every problem of the settings and of all they name",
 		Long: `check lists every problem it can find in one run: each value still written
 <like this>, the server's program and folder, each credential, the rules files,
 each key file and the slip. Once none is left it holds the slip against the keys,
 the rules and the tools, as a start does. It writes nothing, starts nothing and
-prints no credential. Exit codes: 0 no problem; 1 there are; 2 the settings file
-cannot be read.`,
+prints no credential. With --runtime it starts the server too, lists its tools and
+ends it: tools with no entry, entries with no tool, amounts that no tool has, tools
+that are not as they were pinned, and what rules do not look at.
+
+Exit codes: 0 no problem; 1 there are; 2 the settings file cannot be read.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return p.check(config) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.check(cmd.Context(), config, runtime) },
 	}, &config))
+	cmd.Flags().BoolVar(&runtime, "runtime", false, "start the server, and hold its tools against settings, pins and rules")
+	return cmd
 }
 
-func (p *program) check(config string) error {
+func (p *program) check(ctx context.Context, config string, runtime bool) error {
 	w, err := load(config)
 	if err != nil {
 		return err
 	}
 	if err := w.checkAll(); err != nil {
 		return err
+	}
+	var live *liveServer
+	if runtime {
+		live = p.checkRuntime(ctx, w)
 	}
 	if p.asJSON {
 		answer := struct {
@@ -48,8 +59,10 @@ func (p *program) check(config string) error {
 			Slip        string     `json:"slip,omitempty"`        // fingerprint
 			ValidUntil  string     `json:"validUntil,omitempty"`
 			Development bool       `json:"development"`
+
+			Server *liveServer `json:"server,omitempty"` // with --runtime
 		}{OK: len(w.problems) == 0, Problems: tell(w.problems), Warnings: tell(w.warnings),
-			Mode: string(w.settings.Mode), Settings: w.settings.Fingerprint, Rules: []software{}}
+			Mode: string(w.settings.Mode), Settings: w.settings.Fingerprint, Rules: []software{}, Server: live}
 		if w.rules != nil {
 			answer.Rules = softwareOf(w.rules)
 		}
@@ -66,7 +79,7 @@ func (p *program) check(config string) error {
 			return err
 		}
 	} else {
-		p.tellCheck(w)
+		p.tellCheck(w, live)
 	}
 	if len(w.problems) > 0 {
 		return errNo
@@ -79,6 +92,7 @@ func (p *program) check(config string) error {
 func (w *world) readAll() {
 	w.readServer()
 	w.readRules()
+	w.readPins()
 	w.readKeys(false)
 	w.readSlip()
 	if len(w.problems) == 0 {
@@ -117,7 +131,7 @@ func (w *world) environment() (given, unset []string) {
 	return given, unset
 }
 
-func (p *program) tellCheck(w *world) {
+func (p *program) tellCheck(w *world, live *liveServer) {
 	for _, problem := range w.problems {
 		p.say("error: %s", problem)
 	}
@@ -129,6 +143,7 @@ func (p *program) tellCheck(w *world) {
 		p.say("%s, %s", plural(len(w.problems), "problem"), plural(len(w.warnings), "warning"))
 		return
 	}
+	live.tell(p)
 	if w.rules != nil {
 		for i, s := range softwareOf(w.rules) {
 			p.say("rules: %s  %s  %s", s.SHA256, s.Name, w.rules.Files[i].Path)

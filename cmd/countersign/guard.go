@@ -30,11 +30,13 @@ type guard struct {
 	now    func() time.Time
 
 	reloading sync.Mutex // held over a reload; guards what follows
-	kept      string     // why files that changed are not taken on, as it was told; "" where they are
+	kept      kept       // why rules that changed are not taken on
+	keptPins  kept       // why pins that changed are not
 
 	mu        sync.Mutex // guards what follows
 	set       *rules.Set // in force
 	rules     *proxy.Rules
+	pins      *proxy.Pins // nil where none are named
 	pipelines map[*proxy.Pipeline]bool
 }
 
@@ -47,7 +49,7 @@ func (p *program) openGuard(ctx context.Context, w *world, log *slog.Logger) (_ 
 	}
 	g := &guard{
 		world: w, config: configOf(s, w), server: p.serverOf(w, log), log: log, now: p.now,
-		set: w.rules, rules: ruleset, pipelines: make(map[*proxy.Pipeline]bool),
+		set: w.rules, rules: ruleset, pins: w.pins, pipelines: make(map[*proxy.Pipeline]bool),
 	}
 	// What is wrong with the settings is told before anything is written.
 	if _, err := proxy.New(g.config, ruleset, nil, log, p.now); err != nil {
@@ -78,6 +80,7 @@ func (g *guard) join() (pipeline *proxy.Pipeline, leave func(), err error) {
 	if pipeline, err = proxy.New(g.config, g.rules, chain, g.log, g.now); err != nil {
 		return nil, nil, fmt.Errorf("the settings: %w", err)
 	}
+	pipeline.SetPins(g.pins)
 	g.pipelines[pipeline] = true
 	return pipeline, func() {
 		g.mu.Lock()

@@ -11,6 +11,7 @@ import (
 
 	"countersign/internal/problem"
 	"countersign/internal/settings"
+	"countersign/proxy"
 	"countersign/receipts"
 	"countersign/rules"
 )
@@ -25,6 +26,8 @@ type world struct {
 	ledgerKey    *receipts.LedgerKey
 	slip         []byte
 	permission   *receipts.Slip // the slip's content, once its signature was checked
+
+	pins *proxy.Pins // nil where none are named
 
 	oldKeys  []*receipts.Signer // of settings from before, to finish receipts
 	rollover bool               // begin a new book
@@ -117,6 +120,26 @@ func unfilledFirst(files []rules.Source, problems rules.Problems) rules.Problems
 		}
 	}
 	return out
+}
+
+// readPins reads the pin file.
+func (w *world) readPins() {
+	path := w.settings.PinTools
+	if path == "" || w.blank("/pinTools") {
+		return
+	}
+	b, err := readBounded(path, proxy.MaxPinBytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		w.fault("/pinTools", `the pin file %s is not there: "countersign pin" lists the server's tools and writes it`, path)
+		return
+	case err != nil:
+		w.fault("/pinTools", "the pin file cannot be read: %v", err)
+		return
+	}
+	if w.pins, err = proxy.ReadPins(b); err != nil {
+		w.fault("/pinTools", `the pin file %s: %v; look at the tools and write it anew with "countersign pin"`, path, err)
+	}
 }
 
 // testsOf is the path of a rules file's tests: content-rules.test.json beside

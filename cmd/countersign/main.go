@@ -129,7 +129,7 @@ temporary folder alone.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hint(err, `"%s --help" shows what it takes`, cmd.CommandPath())
 	})
-	root.AddCommand(p.demoCommand(), p.stdioCommand(), p.rulesCommand(), p.keysCommand(), p.signCommand(), p.initCommand(), p.checkCommand(),
+	root.AddCommand(p.demoCommand(), p.stdioCommand(), p.rulesCommand(), p.keysCommand(), p.signCommand(), p.initCommand(), p.checkCommand(), p.pinCommand(),
 		p.verifyCommand(), p.compareCommand(), p.ledgerCommand(), p.cancelCommand(), p.settleCommand(), p.rolloverCommand(), p.versionCommand())
 	return root
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -27,8 +28,13 @@ const (
 	settleMost  = time.Second           // however many changes there are
 )
 
-// noticeKept is the notice of files that changed and are not taken on.
-const noticeKept = "rules-kept"
+// Notices of files that changed: of those that are not taken on, and of pins that
+// are.
+const (
+	noticeKept     = "rules-kept"
+	noticePinsKept = "pins-kept"
+	noticePinned   = "pins-reloaded"
+)
 
 // watch has the rules files read again when they change, and when the process is
 // sent a hangup, until ctx ends. wait returns when that has ended.
@@ -102,7 +108,11 @@ func untilQuiet(ctx context.Context, changes <-chan fsnotify.Event, counts func(
 // links, what they lead to.
 func (g *guard) watched() []string {
 	var out []string
-	for _, path := range g.world.settings.ContentRules {
+	files := slices.Clone(g.world.settings.ContentRules)
+	if pins := g.world.settings.PinTools; pins != "" {
+		files = append(files, pins)
+	}
+	for _, path := range files {
 		path = filepath.Clean(path)
 		out = append(out, path)
 		if to, err := filepath.EvalSymlinks(path); err == nil && to != path {
@@ -112,15 +122,21 @@ func (g *guard) watched() []string {
 	return out
 }
 
-// reload reads the rules files and puts them in force as one set, if they are
-// sound, pinned and no earlier ones, for the calls whose turn comes from then on.
-// Else the set in force stays, and one notice says why until that changes.
+// reload reads the files that the guard was started with again.
 func (g *guard) reload() {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
+	g.reloadRules()
+	g.reloadPins()
+}
+
+// reloadRules reads the rules files and puts them in force as one set, if they are
+// sound, pinned and no earlier ones, for the calls whose turn comes from then on.
+// Else the set in force stays, and one notice says why until that changes.
+func (g *guard) reloadRules() {
 	set, why, gone := g.readAgain()
 	if why != "" {
-		g.keep(why, gone)
+		g.keep(&g.kept, noticeKept, why, gone)
 		return
 	}
 	g.kept = ""
@@ -130,7 +146,7 @@ func (g *guard) reload() {
 	}
 	compiled, err := proxy.NewRules(set, engine.Options{})
 	if err != nil {
-		g.keep("the rules cannot be compiled: "+err.Error(), false)
+		g.keep(&g.kept, noticeKept, "the rules cannot be compiled: "+err.Error(), false)
 		return
 	}
 	// First on record, so that the next start knows what was in force.
@@ -177,19 +193,57 @@ func (g *guard) readAgain() (set *rules.Set, why string, gone bool) {
 	return fresh.rules, "", false
 }
 
+// kept is why a file that changed is not taken on, as it was told; "" where it is.
+type kept string
+
 // keep notes once why changed files are not taken on.
-func (g *guard) keep(why string, gone bool) {
-	if g.kept == why {
+func (g *guard) keep(told *kept, what, why string, gone bool) {
+	if string(*told) == why {
 		return
 	}
-	g.kept = why
-	g.log.Warn("the rules in force stay", "why", why)
+	*told = kept(why)
+	g.log.Warn("what is in force stays", "why", why)
 	if gone {
 		return
 	}
-	if err := g.notice(receipts.Notice{What: noticeKept, Text: why}); err != nil {
+	if err := g.notice(receipts.Notice{What: what, Text: why}); err != nil {
 		g.log.Error("recording a notice", "err", err)
 	}
+}
+
+// reloadPins reads the pin file and has tools held against it from then on.
+func (g *guard) reloadPins() {
+	path := g.world.settings.PinTools
+	if path == "" {
+		return
+	}
+	b, err := readBounded(path, proxy.MaxPinBytes)
+	var pins *proxy.Pins
+	if err == nil {
+		pins, err = proxy.ReadPins(b)
+	}
+	if err != nil {
+		g.keep(&g.keptPins, noticePinsKept, fmt.Sprintf("the pin file %s: %v", path, err), errors.Is(err, fs.ErrNotExist))
+		return
+	}
+	g.keptPins = ""
+	g.mu.Lock()
+	same := g.pins != nil && g.pins.Set() == pins.Set()
+	g.mu.Unlock()
+	if same {
+		return
+	}
+	if err := g.notice(receipts.Notice{What: noticePinned, Text: "other pins of tools", Bytes: int64(len(b)), Hash: pins.Set()}); err != nil {
+		g.log.Error("the pins in force stay: a reload cannot be put on record", "err", err)
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pins = pins
+	for p := range g.pipelines {
+		p.SetPins(pins)
+	}
+	g.log.Info("pins reloaded", "file", path, "tools", pins.Len(), "set", pins.Set())
 }
 
 // notice puts something on record, where there are records.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"countersign/proxy"
 	"countersign/receipts"
 	"countersign/rules"
 )
@@ -167,7 +168,7 @@ func TestReload(t *testing.T) {
 	says("two", "r/no-two")
 
 	w.put("r", "{")
-	g.errs.await(t, 1, "the rules in force stay")
+	g.errs.await(t, 1, "what is in force stays")
 	w.put("r", wordRules("r", "none"))
 	g.errs.await(t, 1, "which is not one of the 3 versions that the person signed")
 	w.put("r", one)
@@ -338,6 +339,45 @@ func TestReloadWithoutPins(t *testing.T) {
 	g.Close()
 	g.ended(t)
 	sound(t, w.config, 0)
+}
+
+// Pins that are written anew hold from then on; a broken pin file changes nothing.
+func TestReloadPins(t *testing.T) {
+	w := newPinnedWorld(t, "r")
+	w.put("r", wordRules("r", "one"))
+	w.sign([]string{softwareName, wordRules("r", "one")})
+	w.edit(`"name"`, `"pinTools": "pins.json", "name"`)
+	w.put("pins", string(proxy.NewPins(nil).Append(nil)))
+	g := openWindow(t, w.config)
+	if got := g.say(t, "hello"); !strings.Contains(got, "is refused until it is pinned anew") {
+		t.Errorf("a tool that is not pinned: %q", got)
+	}
+	if code, out, errs := command(t, "", "pin", "--config", w.config); code != exitDone || !strings.Contains(out, `new: "echo"`) {
+		t.Fatalf("pin: code %d\n%s%s", code, out, errs)
+	}
+	g.errs.await(t, 1, `msg="pins reloaded"`)
+	if got := g.say(t, "hello"); got != "hello" {
+		t.Errorf("pinned: %q", got)
+	}
+	w.put("pins", "{}")
+	g.errs.await(t, 1, "what is in force stays")
+	if code, errs := w.start(); code != exitCannot || !strings.Contains(errs, "/pinTools") {
+		t.Errorf("a start on a broken pin file: code %d\n%s", code, errs)
+	}
+	if got := g.say(t, "again"); got != "again" {
+		t.Errorf("after a broken file: %q", got)
+	}
+	g.Close()
+	if code := g.ended(t); code != exitDone {
+		t.Errorf("code %d\n%s", code, g.errs)
+	}
+	if got := w.notices(noticePinned); len(got) != 1 {
+		t.Errorf("%d notices of pins", len(got))
+	}
+	if got := w.notices("tool-changed"); len(got) == 0 {
+		t.Error("that a tool was hidden is not on record")
+	}
+	sound(t, w.config, 2)
 }
 
 // The ledger's end names the rules last in force, whatever else stands there.

@@ -141,10 +141,7 @@ func (r *reader) settings(root at, s *Settings) {
 		field{name: "contentRules", read: func(p at) { s.ContentRules = r.contentRules(p) }},
 		field{name: "pinRules", read: yes(&s.PinRules)},
 		field{name: "validateArguments", read: yes(&s.ValidateArguments)},
-		field{name: "pinTools", read: func(p at) {
-			s.PinTools, _ = r.own(p)
-			r.notBuilt(p, "pinning tools is")
-		}},
+		field{name: "pinTools", read: func(p at) { s.PinTools, _ = r.own(p) }},
 		field{name: "passThrough", read: func(p at) { r.passThrough(p, s) }},
 		field{name: "timeout", read: seconds(&s.Timeout, MaxTimeout)},
 		field{name: "maxWaiting", read: number(&s.MaxWaiting, 0, MaxMaxWaiting)},

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"countersign/internal/ijson"
+	"countersign/internal/problem"
+	"countersign/internal/settings"
+	"countersign/proxy"
+	"countersign/rulestest"
+)
+
+// liveServer is what check --runtime says of the server.
+type liveServer struct {
+	Name     string     `json:"name"`
+	Version  string     `json:"version"`
+	Protocol string     `json:"protocol"`
+	Tools    []liveTool `json:"tools"`
+}
+
+// liveTool is one of its tools, and what the settings make of it.
+type liveTool struct {
+	Name   string `json:"name"`
+	Entry  string `json:"entry,omitempty"` // the name or glob of the entry
+	Action string `json:"action,omitempty"`
+	Pinned *bool  `json:"pinned,omitempty"` // as it was pinned; absent without pins
+	Open   bool   `json:"open"`             // the agent may see and call it, as far as the settings go
+}
+
+// tell says it to a person.
+func (l *liveServer) tell(p *program) {
+	if l == nil {
+		return
+	}
+	p.say("server: %q %q, protocol %q, %s", l.Name, l.Version, l.Protocol, plural(len(l.Tools), "tool"))
+	for _, t := range l.Tools {
+		line := "tool: " + problem.Quoted(t.Name)
+		if t.Action != "" {
+			line += ", " + t.Action
+		}
+		if t.Entry != "" && t.Entry != t.Name {
+			line += ", by " + t.Entry
+		}
+		if !t.Open {
+			line += ", refused"
+		}
+		p.say("%s", line)
+	}
+}
+
+// checkRuntime starts the server of a world and holds what it offers against
+// settings, pins and rules. Where it cannot, a problem says why.
+func (p *program) checkRuntime(ctx context.Context, w *world) *liveServer {
+	inventory, err := p.inspect(ctx, w)
+	if err != nil {
+		if !errors.Is(err, errNotStarted) { // else it is told already
+			w.fault("/server", "%v", err)
+		}
+		return nil
+	}
+	live := w.holdLive(inventory)
+	w.lintLive(inventory)
+	return live
+}
+
+// holdLive holds a server's tools against the settings and the pins.
+func (w *world) holdLive(inventory *proxy.Inventory) *liveServer {
+	s := w.settings
+	live := &liveServer{Name: inventory.Name, Version: inventory.Version, Protocol: inventory.Protocol, Tools: []liveTool{}}
+	now := proxy.NewPins(inventory.Tools)
+	stray := make(map[string]string) // what is not as pinned, by tool
+	if w.pins != nil {
+		added, changed, gone := w.pins.Compare(now)
+		for _, name := range added {
+			stray[name] = "is not among the pinned tools"
+		}
+		for _, name := range changed {
+			stray[name] = "has changed since it was pinned"
+		}
+		for _, name := range gone {
+			w.warn("/pinTools", "the pinned tool %s is gone from the server", problem.Quoted(name))
+		}
+	}
+	names := make([]string, 0, len(inventory.Tools))
+	met := make(map[string]bool) // entries that are some tool's
+	// In mode rules without tools every tool is open.
+	open := s.Mode == settings.RulesOnly && len(s.Tools.All()) == 0
+	for _, tool := range inventory.Tools {
+		names = append(names, tool.Name)
+		t := liveTool{Name: tool.Name, Open: true}
+		entry, err := s.Tools.Find(tool.Name)
+		switch {
+		case err != nil:
+			w.fault("/tools", "%s: %v", problem.Quoted(tool.Name), err)
+			t.Open = false
+		case entry != nil:
+			met[entry.Name] = true
+			t.Entry, t.Action = entry.Name, entry.Action
+			w.holdAmount(entry, tool)
+		case open:
+		case s.Unlisted != "" && !s.HideUnlisted:
+			t.Action = s.Unlisted
+		default:
+			t.Open = false
+			how := "hidden and refused"
+			if !s.HideUnlisted {
+				how = "shown and refused"
+			}
+			w.warn("/tools", "the server's tool %s has no entry: it is %s", problem.Quoted(tool.Name), how)
+		}
+		if w.pins != nil {
+			why, strays := stray[tool.Name]
+			pinned := !strays
+			t.Pinned = &pinned
+			if strays {
+				t.Open = false
+				w.warn("/pinTools", `the server's tool %s %s: it is hidden and refused; look at it, then "countersign pin"`, problem.Quoted(tool.Name), why)
+			}
+		}
+		live.Tools = append(live.Tools, t)
+	}
+	for _, e := range s.Tools.All() {
+		if met[e.Name] {
+			continue
+		}
+		at := "/tools/" + problem.EscapePointer(e.Name)
+		switch near := problem.Nearest(e.Name, names); {
+		case e.Glob:
+			w.warn(at, "no tool of the server has only this glob for its entry")
+		case near != "":
+			w.warn(at, "the server has no such tool, did you mean %s?", problem.Quoted(near))
+		default:
+			w.warn(at, "the server has no such tool")
+		}
+	}
+	return live
+}
+
+// holdAmount warns where the argument that is a tool's amount does not stand in
+// the tool's schema.
+func (w *world) holdAmount(e *settings.Tool, tool proxy.ListedTool) {
+	if e.Amount == nil || e.Amount.Arg == "" {
+		return
+	}
+	doc, err := ijson.Parse(tool.Definition, ijson.Options{Depth: maxToolDepth, Doubles: true, AnyName: true})
+	if err != nil {
+		return // it was read once already
+	}
+	at := doc.Root().Member("inputSchema")
+	for segment := range strings.SplitSeq(e.Amount.Arg[1:], "/") {
+		properties := at.Member("properties")
+		if properties.Kind() != ijson.Object {
+			return // the schema does not say
+		}
+		if at = properties.Member(unescape.Replace(segment)); !at.Exists() {
+			w.warn("/tools/"+problem.EscapePointer(e.Name)+"/amount/arg", "the tool %s has no argument %s: every call of it is refused", problem.Quoted(tool.Name), e.Amount.Arg)
+			return
+		}
+	}
+}
+
+// maxToolDepth is how deep a tool's definition may be nested, as answers may.
+const maxToolDepth = 512
+
+// unescape reads a segment of a JSON pointer.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+// lintLive holds the rules against a server's tools (content rules, section 11).
+func (w *world) lintLive(inventory *proxy.Inventory) {
+	if w.rules == nil || len(w.rules.Files) == 0 {
+		return
+	}
+	src := fmt.Appendf(nil, `{"resources":%t,"tools":[`, inventory.Resources)
+	for i, t := range inventory.Tools {
+		if i > 0 {
+			src = append(src, ',')
+		}
+		src = append(src, t.Definition...)
+	}
+	server, err := rulestest.ReadServer("the server's tools", append(src, "]}"...))
+	if err != nil {
+		w.warn("/contentRules", "the rules are not held against the server's tools: %v", err)
+		return
+	}
+	suite, err := rulestest.NewSuite(w.rules, server, testOptions())
+	if err != nil {
+		w.warn("/contentRules", "the rules are not held against the server's tools: %v", err)
+		return
+	}
+	warnings, _ := suite.Lint()
+	w.warnings = append(w.warnings, warnings...)
+}
