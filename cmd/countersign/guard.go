@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/engine"
+	"countersign/internal/pathtext"
 	"countersign/internal/settings"
 	"countersign/proxy"
 	"countersign/receipts"
@@ -43,7 +44,7 @@ type guard struct {
 // openGuard makes the guard of settings that were read and held together.
 func (p *program) openGuard(ctx context.Context, w *world, log *slog.Logger) (_ *guard, err error) {
 	s := w.settings
-	ruleset, err := proxy.NewRules(w.rules, engine.Options{})
+	ruleset, err := proxy.NewRules(w.rules, engine.Options{Disk: pathtext.OS{}})
 	if err != nil {
 		return nil, fmt.Errorf("compiling the rules: %w", err)
 	}

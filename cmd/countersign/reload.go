@@ -16,6 +16,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"countersign/engine"
+	"countersign/internal/pathtext"
 	"countersign/proxy"
 	"countersign/receipts"
 	"countersign/rules"
@@ -144,7 +145,7 @@ func (g *guard) reloadRules() {
 	if len(changed) == 0 {
 		return
 	}
-	compiled, err := proxy.NewRules(set, engine.Options{})
+	compiled, err := proxy.NewRules(set, engine.Options{Disk: pathtext.OS{}})
 	if err != nil {
 		g.keep(&g.kept, noticeKept, "the rules cannot be compiled: "+err.Error(), false)
 		return
