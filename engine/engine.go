@@ -147,24 +147,23 @@ type judging struct {
 	large  bool // a text was read that takes much memory
 }
 
-// maxKept is the most scratch memory, in bytes, that is kept for the next call: one hostile call must not hold much for ever.
+// maxKept is the most scratch memory, in bytes, that is kept for the next call: one
+// hostile call must not hold much for ever.
 const maxKept = 1 << 20
 
 // begin takes scratch memory, end gives it back.
 func (e *Engine) begin() *judging {
-	var j *judging
 	for i := range e.idle {
-		if j = e.idle[i].Swap(nil); j != nil {
+		if j := e.idle[i].Swap(nil); j != nil {
 			return j
 		}
 	}
-	j = &judging{
+	return &judging{
 		engine: e,
 		places: make([]ijson.Value, e.anchors.count),
 		fired:  make([]uint8, len(e.rules)),
 		lefts:  make([]budget, len(e.files)),
 	}
-	return j
 }
 
 func (e *Engine) end(j *judging) {
