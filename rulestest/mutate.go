@@ -269,9 +269,7 @@ func (m *mutator) slot(sl *slot) {
 	}
 	if sl.list.Len() > 1 {
 		for i := range sl.list.Len() {
-			if v, text := sl.dropped(i); text != "" {
-				m.put(KindEntry, base+"/"+strconv.Itoa(i), v, text, "%s is dropped", elementText(sl.list, i))
-			}
+			m.put(KindEntry, base+"/"+strconv.Itoa(i), sl.list, without(sl.list, i), "%s is dropped", elementText(sl.list, i))
 		}
 	}
 	widenList(sl, sl.list, func(i int, from, to string) {

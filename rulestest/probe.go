@@ -98,9 +98,6 @@ func (sl *slot) probe(w *written, cc *ConditionCoverage, n, k int) *probe {
 		test = full
 		if sl.list.Len() > 1 {
 			operand := with(sl.test.Member(sl.member), sl.sub, without(sl.list, k))
-			if at, text := sl.dropped(k); at != sl.list {
-				operand = text
-			}
 			test = object("all", list(full, object("not", sl.selecting(object("named", raw(sl.test.Member("named")), sl.member, operand)))))
 		}
 	case sl.sub != "":

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/internal/ijson"
-	"countersign/rules"
 	"countersign/rulestest"
 )
 
@@ -318,29 +316,20 @@ func TestSuitesByRules(t *testing.T) {
 	}
 }
 
-// The two readers that stand in a room above are taken from outside.
+// Names are those of the rules and of the server's schemas; the guard's reader of
+// messages, which stands in a room above, is taken from outside.
 func TestReadersFromOutside(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"content-rules.json": ruleFile(`{"id": "a", "tools": ["x"], "refuse": {"arg": "/path", "is": 1}}`),
-		"tools.json":         `{"tools": [{"name": "x", "inputSchema": {"type": "object", "properties": {"path": {}}}}]}`,
+		"tools.json":         `{"tools": [{"name": "x", "inputSchema": {"type": "object", "properties": {"head": {}}}}]}`,
 		"a.test.json": `{"format": "content-rules-tests/v1", "rules": "content-rules.json", "tools": "tools.json", "cases": [
 			{"name": "a name that only looks like one", "call": {"tool": "x", "arguments": {"Path": 1}}, "expect": {"unreadable": true}},
+			{"name": "a name that looks like one of the schema", "call": {"tool": "x", "arguments": {"HEAD": 1}}, "expect": {"unreadable": true}},
+			{"name": "the names themselves", "call": {"tool": "x", "arguments": {"path": 2, "head": 1}}, "expect": "allowed"},
 			{"name": "a message the guard does not take", "call": {"message": "{}"}, "expect": {"unreadable": true}}]}`,
 	})
 	o := rulestest.Options{
 		ReadMessage: func([]byte) (rulestest.Message, error) { return rulestest.Message{}, errors.New("no method") },
-		LookAlike: func(_ *rules.Set, s *rulestest.Server) func(string, ijson.Value) string {
-			return func(tool string, arguments ijson.Value) string {
-				for n := range arguments.Members() {
-					for known := range s.Tool(tool).Schema.Member("properties").Members() {
-						if n.Text() != known.Text() && ijson.FoldName(n.Text()) == ijson.FoldName(known.Text()) {
-							return known.Text()
-						}
-					}
-				}
-				return ""
-			}
-		},
 	}
 	rulestest.RunWith(t, dir, o)
 }

@@ -3,7 +3,6 @@ package rulestest
 import (
 	"strings"
 
-	"countersign/internal/glob"
 	"countersign/internal/ijson"
 	"countersign/rules"
 )
@@ -55,48 +54,6 @@ type slot struct {
 	sub    string      // of a typed test's operand: under, host …; else ""
 	list   ijson.Value
 	name   string // of the list, "" where it stands in place
-}
-
-// dropped is the slot without one of its entries: a text, and the value that it
-// stands in the place of. With a program go the argv patterns that are for it
-// alone, which would be a fault without it; "" where none were left.
-func (s *slot) dropped(k int) (v ijson.Value, text string) {
-	rest := without(s.list, k)
-	if s.member != "command" || s.sub != "programs" {
-		return s.list, rest
-	}
-	operand := s.test.Member(s.member)
-	argv := operand.Member("argv")
-	if !argv.Exists() {
-		return s.list, rest
-	}
-	var kept []string
-	for pattern := range argv.Elements() {
-		first, err := ijson.Parse([]byte(elementText(pattern, 0)), ijson.Options{})
-		if err != nil {
-			continue
-		}
-		g, err := glob.Compile(first.Root().Text(), glob.Options{})
-		if err != nil {
-			continue
-		}
-		i := 0
-		for p := range s.list.Elements() {
-			if i != k && g.Match(p.Text()) {
-				kept = append(kept, raw(pattern))
-				break
-			}
-			i++
-		}
-	}
-	if len(kept) == 0 {
-		return operand, ""
-	}
-	doc, err := ijson.Parse([]byte(with(operand, "programs", rest)), ijson.Options{})
-	if err != nil {
-		return operand, ""
-	}
-	return operand, with(doc.Root(), "argv", list(kept...))
 }
 
 // plainLists are the tests whose operand is a list of what a value may be.

@@ -12,6 +12,7 @@ import (
 
 	"countersign/engine"
 	"countersign/internal/ijson"
+	"countersign/internal/looks"
 	"countersign/internal/problem"
 	"countersign/rules"
 )
@@ -29,11 +30,6 @@ type Options struct {
 	// ReadMessage reads a whole message as the guard reads it from an agent. Nil:
 	// as one strict JSON object, of which method and params alone are looked at.
 	ReadMessage func(line []byte) (Message, error)
-	// LookAlike gives, for a set of rules and what is known of the server (nil:
-	// nothing), the check of member names of section 7: the known name that a
-	// member of a tool's arguments only looks like, "" where there is none. Nil:
-	// names are not checked.
-	LookAlike func(*rules.Set, *Server) func(tool string, arguments ijson.Value) string
 }
 
 // Message is a message as it was read.
@@ -298,9 +294,7 @@ func (s *Suite) compile() error {
 	}
 	s.engine = e
 	s.bytes, s.depth = e.Limits()
-	if s.options.LookAlike != nil {
-		s.alike = s.options.LookAlike(s.Set, s.Server)
-	}
+	s.alike = (&names{engine: e, server: s.Server, of: map[string]*looks.Names{}}).alike
 	s.order = map[string]int{}
 	s.rules, s.ruleFiles = nil, nil
 	for _, f := range s.Set.Files {
