@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"countersign/internal/problem"
+	"countersign/proxy"
 	"countersign/rules"
 	"countersign/rulestest"
 )
@@ -90,18 +90,28 @@ func (p *program) coverLive(ctx context.Context, config string) error {
 			return err
 		}
 		return fmt.Errorf("%s names no content rules", config)
-	case w.settings.Server == nil:
-		return hint(fmt.Errorf("%s names no server that can be started", config), "with --tools a file holds the tools")
 	}
-	log := p.logger(slog.LevelWarn)
-	server, _, err := listTools(ctx, p.serverOf(w, log), p.note)
+	inventory, err := p.inspect(ctx, w)
 	if err != nil {
-		if faults := w.problems.Err(); faults != nil {
-			return errors.Join(err, faults)
-		}
+		return hint(err, "with --tools a file holds the tools")
+	}
+	server, err := serverOfInventory(inventory)
+	if err != nil {
 		return err
 	}
 	return p.tellLint(w.rules, server)
+}
+
+// serverOfInventory is what a server offers as rules are held against it.
+func serverOfInventory(i *proxy.Inventory) (*rulestest.Server, error) {
+	text := fmt.Appendf(nil, `{"resources":%t,"tools":[`, i.Resources)
+	for n, t := range i.Tools {
+		if n > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, t.Definition...)
+	}
+	return rulestest.ReadServer("the server's tools", append(text, "]}"...))
 }
 
 func (p *program) tellLint(set *rules.Set, server *rulestest.Server) error {
