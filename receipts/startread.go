@@ -298,6 +298,10 @@ func (f *found) readBook(ctx context.Context) error {
 		f.stop.add(path, 0, "it holds %d lines, and %d were durable when %s was last written: lines were cut off. Put them back; nothing was changed", c.book.end.Lines, max(durable.Lines, marked), c.cfg.Ledger)
 		return nil
 	}
+	if why := f.bookTailAgainst(); why != "" {
+		f.stop.add(path, c.book.end.Lines+1, "this line is not whole, and %s: the ledger is older than the book, or one of the two was altered. %s", why, putBack)
+		return nil
+	}
 	if missing := len(f.receipts) - f.inBook; missing > min(maxKept, len(f.kept)) {
 		f.stop.add(path, 0, "it lacks %d receipts of %s, more than can have been lost in a power cut. %s", missing, c.cfg.Ledger, notChanged)
 	}
@@ -408,6 +412,10 @@ func (f *found) readDenials(ctx context.Context) error {
 		}
 		f.inDenials++
 		c.denied = c.denied.with(p.text)
+	}
+	if why := f.denialsTailAgainst(); why != "" {
+		f.stop.add(path, c.denied.Lines+1, "this line is not whole, and %s: the ledger is older than the denials, or one of the two was altered. %s", why, putBack)
+		return nil
 	}
 	if missing := len(f.refused) - f.inDenials; missing > min(maxKept, len(f.denials)) {
 		f.stop.add(path, 0, "it lacks %d denials of %s, more than can have been lost in a power cut. %s", missing, c.cfg.Ledger, notChanged)
