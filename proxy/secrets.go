@@ -159,7 +159,7 @@ func (s *Secrets) mayHold(line []byte) bool {
 // take replaces every credential in a text and says how many there were.
 func (s *Secrets) take(text []byte) ([]byte, int) {
 	var found []span
-	plain := bytes.IndexAny(text, "\\%\r\n") < 0
+	plain := !bytes.ContainsAny(text, "\\%\r\n")
 	for _, p := range s.patterns {
 		found = p.find(text, plain, found)
 	}

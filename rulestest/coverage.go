@@ -37,7 +37,6 @@ type ConditionCoverage struct {
 	CannotJudge        int64
 	Entries            []EntryCoverage
 	canHold, canNot    bool
-	probed             bool // True and False come from a probe
 	probeTrue, probeNo bool
 }
 
