@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"regexp"
@@ -703,15 +702,6 @@ func plainPath(s string, operand map[string]any) string {
 		}
 	}
 	return "does not hold"
-}
-
-func plainDecode(t testing.TB, b []byte) map[string]any {
-	t.Helper()
-	var m map[string]any
-	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&m); err != nil {
-		t.Fatalf("%v: %s", err, b)
-	}
-	return m
 }
 
 // The plain interpreter is held to the tables too, where they say it outright.

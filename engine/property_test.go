@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -23,7 +24,7 @@ var (
 	needles = []string{"a", "A", "b", "ab", "bc", "word", "ss", "ß", "password", "fi", "/srv", "/", " ", "\n", "gbp", "c/", "x"}
 	globs   = []string{"*", "a*", "*b", "?", "a?c", "*a*", "[ab]*", "{a,gbp}*", "*{b,c}", "/srv/*", "G?P", "*wor?"}
 	res     = []string{"a", "a*", "a+b?", ".*", "(?s).*", "^a$", "a|ab", "(?i)PASS.*", "[a-z]+", `\d`, "b$", "(?m)^b$", "/srv/.*", `\bwork\b`, "GBP|EUR"}
-	numbers = []any{0, 1, 2, -1, 1.5, 100, 1e3, 0.1, -0.0, 1e21}
+	numbers = []any{0, 1, 2, -1, 1.5, 100, 1e3, 0.1, math.Copysign(0, -1), 1e21}
 )
 
 func pick[T any](t *rapid.T, from []T) T { return rapid.SampledFrom(from).Draw(t, "p") }

@@ -21,7 +21,6 @@ type selection struct {
 	begin    int  // segments that the anchor stands for
 	elements bool // the elements of a list at the anchor
 	single   bool // at most one value is selected, the anchor's
-	key      string
 }
 
 func (c *compiler) selection(t *rules.Test) *selection {
