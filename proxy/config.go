@@ -149,20 +149,19 @@ func (c *Config) defaults() error {
 	return errors.Join(errs...)
 }
 
-// tool finds a tool's entry, by exact name before globs. shown is whether
-// tools/list may name it, which is also whether it may be called.
-func (c *Config) tool(name string) (t Tool, listed bool) {
+// tool finds a tool's entry, by exact name before globs, and how many there are:
+// with more than one nobody can say which was meant.
+func (c *Config) tool(name string) (t Tool, n int) {
 	if t, ok := c.Tools[name]; ok {
-		return t, true
+		return t, 1
 	}
-	n := 0
 	for _, g := range c.Globs {
 		if g.Match(name) {
 			t = g.Tool
 			n++
 		}
 	}
-	return t, n == 1
+	return t, n
 }
 
 // detailPrefix is that of the details whose names the settings choose.
@@ -181,13 +180,13 @@ func (c *Config) openToAll() bool {
 // offered says what a tool's calls are and whether the tool may be listed and
 // called at all.
 func (c *Config) offered(name string) (Tool, bool) {
-	t, listed := c.tool(name)
+	t, n := c.tool(name)
 	switch {
-	case listed:
+	case n == 1:
 		return t, true
 	case c.openToAll():
 		return Tool{}, true
-	case c.Unlisted != nil && c.ShowUnlisted:
+	case n == 0 && c.Unlisted != nil && c.ShowUnlisted:
 		return *c.Unlisted, true
 	}
 	return Tool{}, false

@@ -51,6 +51,7 @@ func TestWhatIsOffered(t *testing.T) {
 		{"a glob", "read_x", proxy.Config{Globs: []proxy.ToolGlob{glob("read_")}}, "yes", "glob", true},
 		{"an exact name before a glob", "read_x", proxy.Config{Tools: map[string]proxy.Tool{"read_x": entry}, Globs: []proxy.ToolGlob{glob("read_")}}, "yes", "entry", true},
 		{"two globs", "read_x", proxy.Config{Globs: []proxy.ToolGlob{glob("read_"), glob("read")}}, "", "", false},
+		{"two globs, an action for the rest", "read_x", proxy.Config{Globs: []proxy.ToolGlob{glob("read_"), glob("read")}, Unlisted: &proxy.Tool{Action: "rest"}, ShowUnlisted: true}, "", "", true},
 		{"rules alone", "x", proxy.Config{Mode: proxy.RulesOnly}, "yes", "", true},
 		{"rules alone, with tools", "x", proxy.Config{Mode: proxy.RulesOnly, Tools: map[string]proxy.Tool{"t": entry}}, "", "", false},
 		{"record", "x", proxy.Config{Mode: proxy.RecordOnly, Tools: map[string]proxy.Tool{"t": entry}}, "yes", "", true},
