@@ -17,7 +17,9 @@ type Disk interface {
 	// made, for its owner alone (0600), in folders made 0700, and every folder
 	// that got a new name is synced, so that the file is still there after a
 	// power cut. Without create a missing file is fs.ErrNotExist. A file that
-	// others than its owner may write is refused.
+	// others than its owner may write is refused. An open file is held for this
+	// process alone until it is closed, by whatever path it was reached: one
+	// that is held already gives a *HeldError.
 	Open(path string, create bool) (DiskFile, error)
 
 	// Lock takes the exclusive lock that the file at path stands for and writes
@@ -60,7 +62,7 @@ type DiskFile interface {
 // HeldError says that another process (or another part of this one) holds the
 // lock of a chain.
 type HeldError struct {
-	Path  string // the lock file
+	Path  string // the lock file, or the file of the records itself
 	Owner string // what the holder wrote of itself; "" when it cannot be read
 }
 
@@ -83,7 +85,7 @@ type osDisk struct{}
 func OSDisk() Disk { return osDisk{} }
 
 func (osDisk) Open(path string, create bool) (DiskFile, error) {
-	flag := os.O_RDWR
+	flag := os.O_RDWR | noWait
 	if create {
 		if err := makeFolders(filepath.Dir(path)); err != nil {
 			return nil, err
@@ -105,11 +107,65 @@ func (osDisk) Open(path string, create bool) (DiskFile, error) {
 	case errors.Is(missing, os.ErrNotExist):
 		err = syncDir(filepath.Dir(path))
 	}
+	if err == nil {
+		// The lock file beside it does not cover a link to the file from
+		// elsewhere, nor a lock file that was taken away.
+		var got bool
+		if got, err = flock(f); err == nil && !got {
+			err = &HeldError{Path: path, Owner: holder(path)}
+		}
+	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return &osFile{f}, nil
+	return &osFile{File: f, opened: st}, nil
+}
+
+// lockEnd is what a lock file is called behind the name of its file.
+const lockEnd = ".lock"
+
+// holder is what stands in the lock file beside the file that a link leads to; ""
+// where path is none, or nothing can be read.
+func holder(path string) string {
+	if st, err := os.Lstat(path); err != nil || st.Mode()&os.ModeSymlink == 0 {
+		return "" // the caller has the lock beside it, and wrote it itself
+	}
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	f, err := OpenPlain(to + lockEnd)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return ownerIn(f)
+}
+
+// ownerIn is what the holder of a lock file wrote into it.
+func ownerIn(f *os.File) string {
+	buf := make([]byte, maxOwner)
+	n, _ := f.ReadAt(buf, 0)
+	return printable(string(buf[:n]))
+}
+
+// OpenPlain opens a file for reading. One that is no plain file, as a pipe or a
+// device, is refused and not waited for.
+func OpenPlain(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a plain file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // makeFolders makes a folder and those above it where missing, for their owner
@@ -176,7 +232,7 @@ func (d osDisk) List(folder string) ([]string, time.Time, error) {
 }
 
 func (osDisk) Read(path string, limit int) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := OpenPlain(path)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +265,10 @@ func (osDisk) Rename(from, to string) error {
 }
 
 // osFile is a file of the machine's own disk.
-type osFile struct{ *os.File }
+type osFile struct {
+	*os.File
+	opened os.FileInfo // device and inode as they were at opening
+}
 
 func (f *osFile) Size() (int64, error) {
 	st, err := f.Stat()
@@ -228,9 +287,7 @@ func (l *osLock) Close() error {
 	return errors.Join(l.f.Truncate(0), l.f.Close())
 }
 
-// takeLock opens the lock file and hands it to lock, which says whether it got
-// it.
-func takeLock(path, owner string, lock func(*os.File) (bool, error)) (io.Closer, error) {
+func (osDisk) Lock(path, owner string) (io.Closer, error) {
 	if err := makeFolders(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
@@ -238,11 +295,9 @@ func takeLock(path, owner string, lock func(*os.File) (bool, error)) (io.Closer,
 	if err != nil {
 		return nil, err
 	}
-	got, err := lock(f)
+	got, err := flock(f)
 	if err == nil && !got {
-		buf := make([]byte, maxOwner)
-		n, _ := f.ReadAt(buf, 0)
-		err = &HeldError{Path: path, Owner: printable(string(buf[:n]))}
+		err = &HeldError{Path: path, Owner: ownerIn(f)}
 	}
 	if err == nil {
 		err = f.Truncate(0)

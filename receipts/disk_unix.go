@@ -4,27 +4,29 @@ package receipts
 
 import (
 	"errors"
-	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-func (osDisk) Lock(path, owner string) (io.Closer, error) {
-	return takeLock(path, owner, func(f *os.File) (bool, error) {
-		for {
-			err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-			switch {
-			case err == nil:
-				return true, nil
-			case errors.Is(err, unix.EINTR):
-			case errors.Is(err, unix.EWOULDBLOCK):
-				return false, nil
-			default:
-				return false, &os.PathError{Op: "flock", Path: path, Err: err}
-			}
+// noWait keeps the opening of a pipe from waiting for the other end.
+const noWait = unix.O_NONBLOCK
+
+// flock takes the exclusive lock of an open file, where nobody has it: it ends
+// when the file is closed.
+func flock(f *os.File) (got bool, err error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		default:
+			return false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
 		}
-	})
+	}
 }
 
 // full says whether an error means that there is no room: a full disk, a used-up

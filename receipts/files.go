@@ -142,7 +142,7 @@ func (f *Files) Lock(ctx context.Context, p Place, fail func(error)) (_ *Logs, e
 		paths = append(paths, p.Book)
 	}
 	for _, path := range paths {
-		lock, err := f.disk.Lock(path+".lock", owner)
+		lock, err := f.disk.Lock(path+lockEnd, owner)
 		if err != nil {
 			return nil, err
 		}
