@@ -313,6 +313,19 @@ func (c *Chain) note(body LineBody) error {
 	return nil
 }
 
+// inPlace looks whether the records are still where they were opened, as what is
+// written to a file that was taken away or replaced is lost with it. An error is
+// final.
+func (c *Chain) inPlace() error {
+	for _, l := range []Log{c.logs.Ledger, c.logs.Book, c.logs.Denials} {
+		if err := l.InPlace(); err != nil {
+			c.fail(err)
+			return c.Err()
+		}
+	}
+	return nil
+}
+
 // noRoom tells a full disk, after which the chain goes on, from everything else.
 func (c *Chain) noRoom(err error) error {
 	if errors.Is(err, ErrNoRoom) || errors.Is(err, ErrClosed) {

@@ -54,6 +54,9 @@ type DiskFile interface {
 	// again proves nothing: the kernel may have dropped the pages.
 	Sync() error
 	Truncate(size int64) error
+	// InPlace gives an error where the path the file was opened by leads to
+	// another file or none, or the file is shorter than size bytes.
+	InPlace(size int64) error
 	// Reserve sets space aside for n bytes at off and leaves the length as it
 	// is. A file system that cannot do that gives errors.ErrUnsupported.
 	Reserve(off, n int64) error
@@ -276,6 +279,22 @@ func (f *osFile) Size() (int64, error) {
 		return 0, err
 	}
 	return st.Size(), nil
+}
+
+// InPlace is one stat of the path.
+func (f *osFile) InPlace(size int64) error {
+	st, err := os.Stat(f.Name())
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: it was removed or moved away while the guard ran", f.Name())
+	case err != nil:
+		return err
+	case !os.SameFile(st, f.opened):
+		return fmt.Errorf("%s: another file was put in its place while the guard ran", f.Name())
+	case st.Size() < size:
+		return fmt.Errorf("%s: it was cut to %d bytes while the guard ran, and %d were written", f.Name(), st.Size(), size)
+	}
+	return nil
 }
 
 // osLock is a lock file that is held.

@@ -412,6 +412,18 @@ func (l *fileLog) Sync() error {
 	return l.broken
 }
 
+func (l *fileLog) InPlace() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if err := l.file.InPlace(l.end); err != nil {
+		return l.breaks("looking after", err)
+	}
+	return nil
+}
+
 func (l *fileLog) SyncSoon() {
 	if !l.asked.Swap(true) {
 		l.store.soon(l)

@@ -196,6 +196,15 @@ func (f *simFile) Size() (int64, error) {
 	return int64(len(f.d.files[f.path])), nil
 }
 
+func (f *simFile) InPlace(size int64) error {
+	f.d.mu.Lock()
+	defer f.d.mu.Unlock()
+	if text, ok := f.d.files[f.path]; !ok || int64(len(text)) < size {
+		return fs.ErrNotExist
+	}
+	return nil
+}
+
 func (f *simFile) Reserve(int64, int64) error { return nil }
 func (f *simFile) Close() error               { return nil }
 

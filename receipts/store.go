@@ -93,6 +93,11 @@ type Log interface {
 	// Synced is the length known to be durable.
 	Synced() int64
 
+	// InPlace gives an error where a reader would no longer find what was
+	// written: the log was taken away, replaced or cut by somebody else. The
+	// error is final.
+	InPlace() error
+
 	// Cut takes away all behind size, durably; recovery at a start alone uses
 	// it.
 	Cut(size int64) error

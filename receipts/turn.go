@@ -159,6 +159,9 @@ func (t *Turn) Refuse(r Refused) error {
 			return fmt.Errorf("the denial would not be sound: %w", err)
 		}
 	}
+	if err := c.inPlace(); err != nil {
+		return err
+	}
 	if err := c.ledger.reserve(otherRoom); err != nil {
 		return c.noRoom(err)
 	}
@@ -242,6 +245,9 @@ func (t *Turn) Copy(call Call) (*InFlight, error) {
 	}
 	if size > maxLedgerLine {
 		return nil, fmt.Errorf("the call is too large to be copied: %d bytes, at most %d", size, maxLedgerLine)
+	}
+	if err := c.inPlace(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
 	if err := c.ledger.reserve(size + outcomeRoom); err != nil {
 		return nil, c.noRoom(err)
