@@ -341,6 +341,34 @@ func TestReloadWithoutPins(t *testing.T) {
 	sound(t, w.config, 0)
 }
 
+// In the mode "rules" changed rules are taken on too, and nothing is written.
+func TestReloadInModeRules(t *testing.T) {
+	dir := t.TempDir()
+	w := &pinnedWorld{t: t, config: filepath.Join(dir, "executor.json"), dir: dir}
+	settings := `{"name": "Guard", "service": "guard", "mode": "rules", "contentRules": "r.json", "server": {"command": "countersign", "args": ["demo", "--tools"]}}`
+	if err := os.WriteFile(w.config, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.put("r", wordRules("r", "one"))
+	g := openWindow(t, w.config)
+	second := openWindow(t, w.config) // beside it, and nothing to it
+	w.put("r", wordRules("r", "two"))
+	for _, x := range []*window{g, second} {
+		x.errs.await(t, 1, `msg="rules reloaded"`)
+		if got := x.say(t, "two"); !strings.Contains(got, "r/no-two") {
+			t.Errorf("after a reload: %q", got)
+		}
+		x.Close()
+		if code := x.ended(t); code != exitDone {
+			t.Errorf("code %d\n%s", code, x.errs)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 {
+		t.Errorf("files: %v, %v", files, err)
+	}
+}
+
 // Pins that are written anew hold from then on; a broken pin file changes nothing.
 func TestReloadPins(t *testing.T) {
 	w := newPinnedWorld(t, "r")

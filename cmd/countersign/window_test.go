@@ -201,6 +201,31 @@ func TestTwoWindows(t *testing.T) {
 	sound(t, config, 2*each+1)
 }
 
+// Many processes that start at once: one of them has the records, the others are
+// fronts to it or, where it has ended meanwhile, have them next. Each is answered.
+func TestManyWindowsAtOnce(t *testing.T) {
+	config, sign, _ := signedWorld(t)
+	sign()
+	const many = 8
+	ctx, stop := context.WithTimeout(t.Context(), waits)
+	defer stop()
+	var all sync.WaitGroup
+	for range many {
+		all.Go(func() {
+			cmd := exec.CommandContext(ctx, "countersign", "stdio", "--config", config)
+			cmd.Stdin = strings.NewReader(hello)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains(string(out), `"text":"hello there"`) {
+				t.Errorf("%v\n%s%s", err, out, &errs)
+			}
+		})
+	}
+	all.Wait()
+	sound(t, config, many)
+}
+
 // The first window closes: its process goes on until the last window has closed,
 // and takes new ones meanwhile.
 func TestFirstWindowCloses(t *testing.T) {
