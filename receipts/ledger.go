@@ -24,6 +24,9 @@ func (l *ledger) append(body LineBody) (seq int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := l.clock().UTC().Truncate(time.Millisecond)
+	if mark, ok := body.(*MarkLine); ok {
+		mark.Ledger = Extent{Bytes: l.log.Size(), Lines: l.seq, Last: l.prev}
+	}
 	line, hash := l.w.write(Line{Seq: l.seq, Prev: l.prev, At: at, Body: body}, l.key.private)
 	if err := l.log.Append(line); err != nil {
 		return 0, err

@@ -56,10 +56,11 @@ const (
 //	outcome  book, call, countersignature, how, removed?, result?, status?, stub
 //	refused  by, code, denial or details, note?, rule?, tool; or count, span
 //	watch    more?, of, rules [{code, rule}]
-//	mark     book with root, denials
+//	mark     book with root, denials, ledger?
 //	notice   bytes?, count?, file?, sha256?, span?, text?, what
 //
-// book and denials are extents: {bytes, last?, size}, the length in bytes, the
+// book and denials, and a mark's ledger, which is all before the mark itself, are
+// extents: {bytes, last?, size}, the length in bytes, the
 // fingerprint of the last line, the number of lines. rules of open and call are
 // [{name, sha256}]. span is {from, until}.
 //
@@ -202,6 +203,7 @@ type WatchLine struct {
 // what follows. The ledger up to the mark is fixed by the mark's own prev.
 type MarkLine struct {
 	Book, Denials Extent
+	Ledger        Extent // before this line; the writer sets it, marks of older versions lack it
 	Root          string // of the book
 }
 
@@ -445,6 +447,9 @@ func (l *WatchLine) appendTo(w *lineWriter) {
 func (l *MarkLine) appendTo(w *lineWriter) {
 	w.extent("book", l.Book, l.Root)
 	w.extent("denials", l.Denials, "")
+	if l.Ledger.Lines != 0 {
+		w.extent("ledger", l.Ledger, "")
+	}
 }
 
 func (l *NoticeLine) appendTo(w *lineWriter) {

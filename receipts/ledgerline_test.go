@@ -40,6 +40,7 @@ func lineBodies() map[string]receipts.LineBody {
 		"refused count": &receipts.RefusedLine{Count: 17, From: lineTime, Until: lineTime.Add(time.Minute)},
 		"watch":         &receipts.WatchLine{Of: 4, Rules: []receipts.Watched{{Rule: "files/odd", Code: "condition"}}, More: 1},
 		"mark":          &receipts.MarkLine{Book: receipts.Extent{Bytes: 5, Lines: 1, Last: lineDig}, Root: lineDig},
+		"mark ledger":   &receipts.MarkLine{Book: receipts.Extent{Bytes: 5, Lines: 1, Last: lineDig}, Root: lineDig, Ledger: receipts.Extent{Bytes: 900, Lines: 2, Last: lineDig}},
 		"notice":        &receipts.NoticeLine{What: "reloaded", Text: "rules"},
 		"notice tail":   &receipts.NoticeLine{What: "recovered-tail", File: "ledger", Bytes: 0, SHA256: lineDig},
 		"notice count":  &receipts.NoticeLine{What: "counted", Count: 4, From: lineTime, Until: lineTime},

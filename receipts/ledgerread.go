@@ -146,8 +146,13 @@ var lineReaders = map[LineKind]lineReader{
 		}
 		return l
 	}},
-	LineMark: {"book denials", "", func(m *members) LineBody {
+	LineMark: {"book denials", "ledger", func(m *members) LineBody {
 		l := &MarkLine{Denials: m.extent("denials", nil)}
+		if m.has("ledger") {
+			if l.Ledger = m.extent("ledger", nil); m.err == nil && l.Ledger.Lines == 0 {
+				m.failf("ledger: a mark is never the first line")
+			}
+		}
 		l.Book = m.extent("book", &l.Root)
 		return l
 	}},

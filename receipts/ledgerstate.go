@@ -126,6 +126,9 @@ func (s *ledgerState) content(l *Line) error {
 		}
 	case *MarkLine:
 		s.durable, s.denied, s.mark = b.Book, b.Denials, b
+		if b.Ledger.Lines != 0 && (b.Ledger.Lines != l.Seq || b.Ledger.Last != l.Prev) {
+			return errors.New("what it says of the ledger before it is not so")
+		}
 	case *NoticeLine:
 		if b.What == noticeRollover {
 			s.durable, s.denied, s.mark, s.rollover = Extent{}, Extent{}, nil, b

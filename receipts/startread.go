@@ -102,6 +102,9 @@ func (f *found) readLedger(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
+	if len(f.stop.Problems) > 0 {
+		return nil
+	}
 	f.end = from
 	bad := int64(0) // line of the first that is not whole
 	for p, err := range pieces(section(log, from, log.Size()), from, maxLedgerLine) {
@@ -149,6 +152,7 @@ func (f *found) readLedger(ctx context.Context) error {
 func (f *found) fromMark(log Log) (from int64, err error) {
 	hour := f.c.cfg.Clock().Add(-time.Hour)
 	var denials, notices []time.Time
+	var mark *Line // whose line before has not been seen
 	for p, err := range backwards(log, log.Size(), maxLedgerLine) {
 		if err != nil {
 			return 0, err
@@ -160,9 +164,22 @@ func (f *found) fromMark(log Log) (from int64, err error) {
 				from = p.off + int64(len(p.text)) + 1
 				f.ledger.lines, f.ledger.prev, f.ledger.first = l.Seq+1, l.Hash, &OpenLine{}
 				if err := f.ledger.content(&l); err != nil {
+					f.stop.add(f.c.cfg.Ledger, l.Seq+1, "%s: the ledger was damaged or altered after it was written. %s", err, lookFirst)
+					return from, nil
+				}
+				if err := f.beforeMark(log, &l, p.off); err != nil {
 					return 0, err
 				}
+				mark = &l
+				continue
 			}
+		}
+		if mark != nil {
+			if Fingerprint(p.text) != mark.Prev {
+				f.stop.add(f.c.cfg.Ledger, mark.Seq, "the line before the last mark is not the one that the mark names: a line is missing, doubled or altered. %s", lookFirst)
+				return from, nil
+			}
+			mark = nil
 		}
 		if from == 0 {
 			continue // read again, forwards, and counted then
@@ -185,6 +202,38 @@ func (f *found) fromMark(log Log) (from int64, err error) {
 		f.c.notices.took(at)
 	}
 	return from, nil
+}
+
+// beforeMark holds what can be seen of the ledger before a mark, without reading
+// it, against the mark: its length, and its first line.
+func (f *found) beforeMark(log Log, mark *Line, off int64) error {
+	path := f.c.cfg.Ledger
+	if e := mark.Body.(*MarkLine).Ledger; e.Lines != 0 && e.Bytes != off {
+		f.stop.add(path, mark.Seq+1, "%d bytes stand before this mark, and there were %d when it was written: lines are missing, doubled or altered. %s", off, e.Bytes, lookFirst)
+		return nil
+	}
+	for p, err := range pieces(section(log, 0, off), 0, maxLedgerLine) {
+		if err != nil {
+			return err
+		}
+		first := ledgerState{key: f.ledger.key}
+		l, err := readLine(&first.doc, p.text)
+		if open, ok := l.Body.(*OpenLine); err == nil && ok {
+			first.key, _ = decodeBase64url([]byte(open.Key)) // the ledger may have had another key then
+		}
+		if err == nil {
+			err = first.chained(&l)
+		}
+		if err == nil {
+			err = first.content(&l)
+		}
+		if err != nil {
+			f.stop.add(path, 1, "this is not the ledger's first line (%s): the ledger was damaged or altered after it was written. %s", err, lookFirst)
+		}
+		return nil
+	}
+	f.stop.add(path, 1, "the ledger begins with a mark: its beginning is missing. %s", lookFirst)
+	return nil
 }
 
 // lineAt finds a ledger line's at without reading the line. No text inside can
