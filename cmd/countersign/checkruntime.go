@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"countersign/internal/ijson"
@@ -173,14 +172,7 @@ func (w *world) lintLive(inventory *proxy.Inventory) {
 	if w.rules == nil || len(w.rules.Files) == 0 {
 		return
 	}
-	src := fmt.Appendf(nil, `{"resources":%t,"tools":[`, inventory.Resources)
-	for i, t := range inventory.Tools {
-		if i > 0 {
-			src = append(src, ',')
-		}
-		src = append(src, t.Definition...)
-	}
-	server, err := rulestest.ReadServer("the server's tools", append(src, "]}"...))
+	server, err := serverOfInventory(inventory)
 	if err != nil {
 		w.warn("/contentRules", "the rules are not held against the server's tools: %v", err)
 		return

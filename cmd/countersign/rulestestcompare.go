@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -104,14 +105,12 @@ func (p *program) coverLive(ctx context.Context, config string) error {
 
 // serverOfInventory is what a server offers as rules are held against it.
 func serverOfInventory(i *proxy.Inventory) (*rulestest.Server, error) {
-	text := fmt.Appendf(nil, `{"resources":%t,"tools":[`, i.Resources)
-	for n, t := range i.Tools {
-		if n > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, t.Definition...)
+	var tools [][]byte
+	for _, t := range i.Tools {
+		tools = append(tools, t.Definition)
 	}
-	return rulestest.ReadServer("the server's tools", append(text, "]}"...))
+	text := fmt.Appendf(nil, `{"resources":%t,"tools":[%s]}`, i.Resources, bytes.Join(tools, []byte(",")))
+	return rulestest.ReadServer("the server's tools", text)
 }
 
 func (p *program) tellLint(set *rules.Set, server *rulestest.Server) error {
