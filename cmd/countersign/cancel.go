@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +68,7 @@ func (w *world) checkCancellation(record []byte) error {
 	if w.readSlip(); w.slip != nil {
 		c.Add(receipts.AppendLine(nil, receipts.KindSlip, w.slip))
 	}
-	book, err := os.Open(a.Book)
+	book, err := receipts.OpenPlain(a.Book)
 	if err == nil {
 		defer book.Close()
 		lines := bufio.NewScanner(book)

@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 
@@ -105,7 +104,7 @@ func (p *program) verifyLedger(path, pubkey, head string) error {
 			return err
 		}
 	}
-	f, err := os.Open(path)
+	f, err := receipts.OpenPlain(path)
 	if err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}

@@ -24,7 +24,7 @@ func (w *world) readRecords() error {
 	if !w.signs() || a == nil || a.Book == "" || a.Ledger == "" {
 		return nil
 	}
-	book, err := os.Open(a.Book)
+	book, err := receipts.OpenPlain(a.Book)
 	if errors.Is(err, fs.ErrNotExist) {
 		book = nil
 	} else if err != nil {
@@ -32,7 +32,7 @@ func (w *world) readRecords() error {
 	} else {
 		defer book.Close()
 	}
-	ledger, err := os.Open(a.Ledger)
+	ledger, err := receipts.OpenPlain(a.Ledger)
 	if errors.Is(err, fs.ErrNotExist) {
 		ledger = nil
 	} else if err != nil {

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"countersign/internal/problem"
+	"countersign/receipts"
 	"countersign/rules"
+	"countersign/rulestest"
 )
 
 func (p *program) rulesCommand() *cobra.Command {
@@ -30,7 +32,8 @@ func needsCommand(cmd *cobra.Command, _ []string) error {
 }
 
 func (p *program) rulesCheckCommand() *cobra.Command {
-	return p.answers(&cobra.Command{
+	var tools string
+	cmd := p.answers(&cobra.Command{
 		Use:   "check FILE…",
 		Short: "Say every fault of rules files, then what to look at",
 		Long: `check reads the files as one set and lists every fault, then warnings, each
@@ -42,9 +45,11 @@ read.`,
 			if err != nil {
 				return err
 			}
-			return p.checkRules(files)
+			return p.checkRules(files, tools)
 		},
 	})
+	cmd.Flags().StringVar(&tools, "tools", "", "a file with the server's answer to tools/list, to hold the rules against too")
+	return cmd
 }
 
 // readSources reads rules files from the disk.
@@ -63,7 +68,7 @@ func readSources(paths []string) ([]rules.Source, error) {
 // readBounded reads a file, and one byte more than the most it may have, so that
 // its reader sees that it is too long.
 func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := receipts.OpenPlain(path)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +89,7 @@ type checkedFile struct {
 	Silenced    int    `json:"silenced"` // warnings that a rule's ok silences
 }
 
-func (p *program) checkRules(files []rules.Source) error {
+func (p *program) checkRules(files []rules.Source, tools string) error {
 	set, problems := rules.ReadSet(files)
 	answer := struct {
 		OK       bool          `json:"ok"`
@@ -97,6 +102,13 @@ func (p *program) checkRules(files []rules.Source) error {
 		for _, f := range set.Files {
 			warnings = append(warnings, f.Warnings...)
 			answer.Files = append(answer.Files, checkedFile{f.Path, f.Name, f.Fingerprint, len(f.Rules), len(f.Silenced)})
+		}
+		if tools != "" {
+			found, err := lintFile(set, tools)
+			if err != nil {
+				return err
+			}
+			warnings = append(warnings, found...)
 		}
 		answer.Warnings = tell(warnings)
 	}
@@ -123,6 +135,20 @@ func (p *program) checkRules(files []rules.Source) error {
 		return errNo
 	}
 	return nil
+}
+
+// lintFile holds rules against the tools that a file lists.
+func lintFile(set *rules.Set, path string) (problem.List, error) {
+	server, err := readTools(path)
+	if err != nil {
+		return nil, err
+	}
+	suite, err := rulestest.NewSuite(set, server, testOptions())
+	if err != nil {
+		return nil, err
+	}
+	warnings, _ := suite.Lint()
+	return warnings, nil
 }
 
 // tellPlace says a problem and, to a person at a terminal, shows its place.

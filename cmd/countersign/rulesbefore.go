@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"countersign/receipts"
 )
@@ -36,7 +35,7 @@ const detailRules = "countersign.content-rules"
 // last lines of a ledger that name any. A ledger that is not there has none. The
 // lines are not verified here: a start does that.
 func rulesBefore(path string) ([]string, error) {
-	f, err := os.Open(path)
+	f, err := receipts.OpenPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,7 +81,7 @@ func (p *program) verify(path string, f verifyFlags) error {
 }
 
 func verifyBook(path string, f verifyFlags) (*verdict, error) {
-	book, err := os.Open(path)
+	book, err := receipts.OpenPlain(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the book: %w", err)
 	}
@@ -136,7 +135,7 @@ func (v *verdict) readBook(r io.Reader, f verifyFlags) (err error) {
 // readDenials checks the denials beside a book, where there are any, by the keys
 // of the book's slips.
 func (v *verdict) readDenials(book string) error {
-	f, err := os.Open(receipts.Place{Book: book}.Denials())
+	f, err := receipts.OpenPlain(receipts.Place{Book: book}.Denials())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -200,7 +199,7 @@ func (v *verdict) holdLedger(book, ledger string) error {
 		return err
 	}
 	v.Compare = c
-	l, err := os.Open(ledger)
+	l, err := receipts.OpenPlain(ledger)
 	if err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}
@@ -224,13 +223,13 @@ func (v *verdict) holdLedger(book, ledger string) error {
 // ledger look older than they are.
 func compareFiles(ledger, book string, key []byte) (*receipts.CompareReport, error) {
 	in := receipts.CompareInput{PublicKey: key}
-	b, err := os.Open(book)
+	b, err := receipts.OpenPlain(book)
 	if err != nil {
 		return nil, fmt.Errorf("reading the book: %w", err)
 	}
 	defer b.Close()
 	in.Book = b
-	d, err := os.Open(receipts.Place{Book: book}.Denials())
+	d, err := receipts.OpenPlain(receipts.Place{Book: book}.Denials())
 	switch {
 	case err == nil:
 		defer d.Close()
@@ -238,7 +237,7 @@ func compareFiles(ledger, book string, key []byte) (*receipts.CompareReport, err
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("reading the denials: %w", err)
 	}
-	l, err := os.Open(ledger)
+	l, err := receipts.OpenPlain(ledger)
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger: %w", err)
 	}
