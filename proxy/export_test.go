@@ -21,6 +21,16 @@ func Check(schema, arguments ijson.Value) (omitted []string, code, why string, e
 	return s.omitted, "", "", nil
 }
 
+// Plain says whether a schema is a plain one and, where it is, whether a value fits
+// by it and by the library.
+func Plain(schema, v ijson.Value) (plain, fits, library bool, err error) {
+	s, err := compileSchema(schema)
+	if err != nil || s.plain == nil {
+		return false, false, false, err
+	}
+	return true, s.plain.fits(v), s.root.Validate(decode(v)) == nil, nil
+}
+
 // Alike looks for a member that looks like one a schema, pointers or rules name.
 func Alike(schema ijson.Value, pointers []string, anywhere []string, arguments ijson.Value) (string, error) {
 	k := looks.Known{Anywhere: anywhere}

@@ -32,7 +32,8 @@ const (
 // schema is one tool's inputSchema, compiled. It is not changed afterwards.
 type schema struct {
 	root     *jsonschema.Schema
-	omitted  []string // pointers of the keywords that could not be compiled
+	plain    *plainSchema // the same, where it is a plain one
+	omitted  []string     // pointers of the keywords that could not be compiled
 	keywords int
 	uniques  int // keywords uniqueItems among them
 	// expanded is keywords with every reference written out, as a value may
@@ -77,6 +78,7 @@ func compileSchema(v ijson.Value) (*schema, error) {
 		}
 	}
 	s.expanded = expand(s.root)
+	s.plain = plainOf(doc, true)
 	return s, nil
 }
 
@@ -320,6 +322,9 @@ func (s *schema) check(arguments ijson.Value) *misfit {
 	}
 	if cost > maxSchemaCost {
 		return &misfit{"over-budget", "checking the arguments against the tool's input schema would take too long"}
+	}
+	if s.plain != nil && arguments.Exists() && s.plain.fits(arguments) {
+		return nil
 	}
 	var document any = map[string]any{} // what absent arguments are
 	if arguments.Exists() {
