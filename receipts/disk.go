@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"countersign/internal/plainfile"
 )
 
 // Disk is the file system under [Files]: the seam at which tests cut the power,
@@ -88,7 +90,7 @@ type osDisk struct{}
 func OSDisk() Disk { return osDisk{} }
 
 func (osDisk) Open(path string, create bool) (DiskFile, error) {
-	flag := os.O_RDWR | noWait
+	flag := os.O_RDWR | plainfile.NoWait
 	if create {
 		if err := makeFolders(filepath.Dir(path)); err != nil {
 			return nil, err
@@ -138,7 +140,7 @@ func holder(path string) string {
 	if err != nil {
 		return ""
 	}
-	f, err := OpenPlain(to + lockEnd)
+	f, err := plainfile.Open(to + lockEnd)
 	if err != nil {
 		return ""
 	}
@@ -151,24 +153,6 @@ func ownerIn(f *os.File) string {
 	buf := make([]byte, maxOwner)
 	n, _ := f.ReadAt(buf, 0)
 	return printable(string(buf[:n]))
-}
-
-// OpenPlain opens a file for reading. One that is no plain file, as a pipe or a
-// device, is refused and not waited for.
-func OpenPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
-	if err != nil {
-		return nil, err
-	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a plain file", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // makeFolders makes a folder and those above it where missing, for their owner
@@ -235,7 +219,7 @@ func (d osDisk) List(folder string) ([]string, time.Time, error) {
 }
 
 func (osDisk) Read(path string, limit int) ([]byte, error) {
-	f, err := OpenPlain(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

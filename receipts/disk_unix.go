@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noWait keeps the opening of a pipe from waiting for the other end.
-const noWait = unix.O_NONBLOCK
-
 // flock takes the exclusive lock of an open file, where nobody has it: it ends
 // when the file is closed.
 func flock(f *os.File) (got bool, err error) {

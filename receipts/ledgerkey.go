@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"countersign/internal/ijson"
+	"countersign/internal/plainfile"
 )
 
 const ledgerKeyType = "countersign.ledger-key.v0"
@@ -82,7 +82,7 @@ func LoadLedgerKey(path string) (*LedgerKey, error) {
 	if err := checkOwn(path, false); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cloudflare/circl/sign/mldsa/mldsa87"
 
 	"countersign/internal/ijson"
+	"countersign/internal/plainfile"
 )
 
 // Signer holds the two private keys of an agent, a guard or a service: Ed25519
@@ -161,7 +162,7 @@ func LoadSigner(path string) (*Signer, error) {
 	if err := checkOwn(path, false); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/ijson"
+	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 )
 
@@ -100,7 +101,7 @@ func RecordedFiles(pattern string) ([]string, error) {
 // one JSON object, or one on each line: a call as a case has it, or a tools/call
 // message. A ledger's lines are read, not verified. A call's text is its own.
 func ReadRecorded(path string, each func(*Recorded) error) error {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return fmt.Errorf("recorded calls: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"countersign/engine"
 	"countersign/internal/ijson"
 	"countersign/internal/looks"
+	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 	"countersign/rules"
 )
@@ -310,7 +311,7 @@ func (s *Suite) compile() error {
 // readFile reads a file of at most most bytes, and one more where it is longer,
 // so that its reader sees that.
 func readFile(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"countersign/internal/plainfile"
 	"countersign/receipts"
 )
 
@@ -68,7 +69,7 @@ func (w *world) checkCancellation(record []byte) error {
 	if w.readSlip(); w.slip != nil {
 		c.Add(receipts.AppendLine(nil, receipts.KindSlip, w.slip))
 	}
-	book, err := receipts.OpenPlain(a.Book)
+	book, err := plainfile.Open(a.Book)
 	if err == nil {
 		defer book.Close()
 		lines := bufio.NewScanner(book)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"countersign/internal/ijson"
+	"countersign/internal/plainfile"
 	"countersign/receipts"
 )
 
@@ -104,7 +105,7 @@ func (p *program) verifyLedger(path, pubkey, head string) error {
 			return err
 		}
 	}
-	f, err := receipts.OpenPlain(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}

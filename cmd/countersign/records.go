@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 	"countersign/internal/settings"
 	"countersign/receipts"
@@ -24,7 +25,7 @@ func (w *world) readRecords() error {
 	if !w.signs() || a == nil || a.Book == "" || a.Ledger == "" {
 		return nil
 	}
-	book, err := receipts.OpenPlain(a.Book)
+	book, err := plainfile.Open(a.Book)
 	if errors.Is(err, fs.ErrNotExist) {
 		book = nil
 	} else if err != nil {
@@ -32,7 +33,7 @@ func (w *world) readRecords() error {
 	} else {
 		defer book.Close()
 	}
-	ledger, err := receipts.OpenPlain(a.Ledger)
+	ledger, err := plainfile.Open(a.Ledger)
 	if errors.Is(err, fs.ErrNotExist) {
 		ledger = nil
 	} else if err != nil {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"countersign/internal/plainfile"
 	"countersign/internal/problem"
-	"countersign/receipts"
 	"countersign/rules"
 	"countersign/rulestest"
 )
@@ -68,7 +68,7 @@ func readSources(paths []string) ([]rules.Source, error) {
 // readBounded reads a file, and one byte more than the most it may have, so that
 // its reader sees that it is too long.
 func readBounded(path string, most int64) ([]byte, error) {
-	f, err := receipts.OpenPlain(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"countersign/internal/plainfile"
 	"countersign/receipts"
 )
 
@@ -35,7 +36,7 @@ const detailRules = "countersign.content-rules"
 // last lines of a ledger that name any. A ledger that is not there has none. The
 // lines are not verified here: a start does that.
 func rulesBefore(path string) ([]string, error) {
-	f, err := receipts.OpenPlain(path)
+	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"countersign/internal/plainfile"
 	"countersign/receipts"
 )
 
@@ -81,7 +82,7 @@ func (p *program) verify(path string, f verifyFlags) error {
 }
 
 func verifyBook(path string, f verifyFlags) (*verdict, error) {
-	book, err := receipts.OpenPlain(path)
+	book, err := plainfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the book: %w", err)
 	}
@@ -135,7 +136,7 @@ func (v *verdict) readBook(r io.Reader, f verifyFlags) (err error) {
 // readDenials checks the denials beside a book, where there are any, by the keys
 // of the book's slips.
 func (v *verdict) readDenials(book string) error {
-	f, err := receipts.OpenPlain(receipts.Place{Book: book}.Denials())
+	f, err := plainfile.Open(receipts.Place{Book: book}.Denials())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -199,7 +200,7 @@ func (v *verdict) holdLedger(book, ledger string) error {
 		return err
 	}
 	v.Compare = c
-	l, err := receipts.OpenPlain(ledger)
+	l, err := plainfile.Open(ledger)
 	if err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}
@@ -223,13 +224,13 @@ func (v *verdict) holdLedger(book, ledger string) error {
 // ledger look older than they are.
 func compareFiles(ledger, book string, key []byte) (*receipts.CompareReport, error) {
 	in := receipts.CompareInput{PublicKey: key}
-	b, err := receipts.OpenPlain(book)
+	b, err := plainfile.Open(book)
 	if err != nil {
 		return nil, fmt.Errorf("reading the book: %w", err)
 	}
 	defer b.Close()
 	in.Book = b
-	d, err := receipts.OpenPlain(receipts.Place{Book: book}.Denials())
+	d, err := plainfile.Open(receipts.Place{Book: book}.Denials())
 	switch {
 	case err == nil:
 		defer d.Close()
@@ -237,7 +238,7 @@ func compareFiles(ledger, book string, key []byte) (*receipts.CompareReport, err
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("reading the denials: %w", err)
 	}
-	l, err := receipts.OpenPlain(ledger)
+	l, err := plainfile.Open(ledger)
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger: %w", err)
 	}

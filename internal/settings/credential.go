@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+
+	"countersign/internal/plainfile"
 )
 
 // MaxCredential is the most bytes of a credential's file: a long token or a
@@ -57,7 +59,7 @@ func (e *CredentialError) Unwrap() error { return e.Err }
 // ReadCredential reads the file of a credential, which must belong to the guard's
 // user and be closed to every other. One line end at its end is cut.
 func ReadCredential(path string) (Credential, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|plainfile.NoWait, 0)
 	if err != nil {
 		if e := (*fs.PathError)(nil); errors.As(err, &e) {
 			err = e.Err

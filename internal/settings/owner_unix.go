@@ -10,10 +10,6 @@ import (
 	"syscall"
 )
 
-// noWait keeps the opening of a file from waiting for a writer, should its path
-// name a pipe.
-const noWait = syscall.O_NONBLOCK
-
 // private says what is wrong where others than the guard's user could read or
 // change a file.
 func private(info fs.FileInfo) error {

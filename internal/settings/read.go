@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"countersign/internal/ijson"
+	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 )
 
@@ -30,7 +30,7 @@ func Load(path string) (*Settings, Problems, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding the settings file: %w", err)
 	}
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the settings file: %w", err)
 	}
