@@ -36,6 +36,7 @@ func TestReadmeCommands(t *testing.T) {
 	want := map[string][]string{
 		"go run ./cmd/countersign demo":  {"sound: every signature was checked here"},
 		"countersign rules check":        {"0 errors, 0 warnings"},
+		"countersign rules test":         {"3 cases: 3 passed", "coverage: 100%", "7 killed, 0 alive"},
 		"countersign check":              {"no problem, 2 warnings", "no person gave this permission"},
 		"countersign stdio":              {`"text":"Hello."`, "refused by the rule first/no-secrets", "refused by the slip: action-not-allowed"},
 		"countersign verify book.jsonl ": {"slips 1, receipts 1", "sound: ", "ledger and book agree: 1 receipt, 2 denials"},
