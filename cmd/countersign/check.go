@@ -13,7 +13,7 @@ import (
 )
 
 func (p *program) checkCommand() *cobra.Command {
-	var config string
+	var config, report string
 	var runtime bool
 	cmd := p.answers(configured(&cobra.Command{
 		Use:   "check",
@@ -24,23 +24,30 @@ each key file and the slip. Once none is left it holds the slip against the keys
 the rules and the tools, as a start does. It writes nothing, starts nothing and
 prints no credential. With --runtime it starts the server too, lists its tools and
 ends it: tools with no entry, entries with no tool, amounts that no tool has, tools
-that are not as they were pinned, and what rules do not look at.
+that are not as they were pinned, and what rules do not look at. With --report it
+holds the rules files against the last report of their tests.
 
 Exit codes: 0 no problem; 1 there are; 2 the settings file cannot be read.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.check(cmd.Context(), config, runtime) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.check(cmd.Context(), config, report, runtime) },
 	}, &config))
 	cmd.Flags().BoolVar(&runtime, "runtime", false, "start the server, and hold its tools against settings, pins and rules")
+	cmd.Flags().StringVar(&report, "report", "", "an answer of \"rules test --json\", in which each rules file must have passed")
 	return cmd
 }
 
-func (p *program) check(ctx context.Context, config string, runtime bool) error {
+func (p *program) check(ctx context.Context, config, report string, runtime bool) error {
 	w, err := load(config)
 	if err != nil {
 		return err
 	}
 	if err := w.checkAll(); err != nil {
 		return err
+	}
+	if report != "" {
+		if err := w.readReport(report); err != nil {
+			return err
+		}
 	}
 	var live *liveServer
 	if runtime {
