@@ -137,21 +137,3 @@ func rootOf(d *definition) *jsonschema.Schema {
 	}
 	return d.schema.root
 }
-
-// depth is the number of levels of lists and objects in a value.
-func depth(v ijson.Value) int {
-	d := 0
-	switch v.Kind() {
-	case ijson.Object:
-		for _, m := range v.Members() {
-			d = max(d, depth(m))
-		}
-	case ijson.Array:
-		for e := range v.Elements() {
-			d = max(d, depth(e))
-		}
-	default:
-		return 0
-	}
-	return d + 1
-}

@@ -362,7 +362,7 @@ func (p *Pipeline) judge(c *Call, turn Turn) *fault {
 	if n := len(c.arguments.Raw()); n > most {
 		return bad(fmt.Sprintf("arguments of %d bytes, at most %d may be", n, most))
 	}
-	if levels < ijson.DefaultDepth && depth(c.arguments) > levels {
+	if levels < ijson.DefaultDepth && c.arguments.Depth() > levels {
 		return bad(fmt.Sprintf("arguments nested deeper than %d levels", levels))
 	}
 	var pointers [][]string

@@ -52,7 +52,7 @@ func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
 	if n := len(m.Params.Raw()); n > most {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params of %d bytes, at most %d may be", n, most)}, nil
 	}
-	if levels < ijson.DefaultDepth && depth(m.Params) > levels {
+	if levels < ijson.DefaultDepth && m.Params.Depth() > levels {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params nested deeper than %d levels", levels)}, nil
 	}
 	d := rules.judge(&engine.Call{

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 
 	"countersign/internal/ijson"
-	"countersign/internal/plainfile"
 )
 
 const ledgerKeyType = "countersign.ledger-key.v0"
@@ -76,20 +75,9 @@ func ParseLedgerKey(text []byte) (*LedgerKey, error) {
 // LoadLedgerKey reads a key file that its owner alone can reach, in a folder of
 // the same kind.
 func LoadLedgerKey(path string) (*LedgerKey, error) {
-	if err := checkOwn(filepath.Dir(path), true); err != nil {
-		return nil, err
-	}
-	if err := checkOwn(path, false); err != nil {
-		return nil, err
-	}
-	f, err := plainfile.Open(path)
+	text, err := readKeyFile(path)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading key file %q: %w", path, err)
 	}
 	k, err := ParseLedgerKey(text)
 	if err != nil {

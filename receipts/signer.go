@@ -152,10 +152,9 @@ func syncKeyFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// LoadSigner reads a key file. One that someone else than the guard's own user
-// can read or replace is refused: it, or the folder it stands in, belongs to
-// another user or lets group or others in. No error shows any of its text.
-func LoadSigner(path string) (*Signer, error) {
+// readKeyFile reads a key file that its owner alone can reach, and one byte more
+// than one may have where it is longer.
+func readKeyFile(path string) ([]byte, error) {
 	if err := checkOwn(filepath.Dir(path), true); err != nil {
 		return nil, err
 	}
@@ -170,6 +169,17 @@ func LoadSigner(path string) (*Signer, error) {
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading key file %q: %w", path, err)
+	}
+	return text, nil
+}
+
+// LoadSigner reads a key file. One that someone else than the guard's own user
+// can read or replace is refused: it, or the folder it stands in, belongs to
+// another user or lets group or others in. No error shows any of its text.
+func LoadSigner(path string) (*Signer, error) {
+	text, err := readKeyFile(path)
+	if err != nil {
+		return nil, err
 	}
 	ed, ml, err := readSeeds(text)
 	if err != nil {

@@ -69,7 +69,7 @@ func (j *judge) read(c *Call, now time.Time) (*engine.Call, Judged) {
 			return nil, Judged{Unreadable: "the arguments are not an object"}
 		case len(e.Arguments.Raw()) > j.s.bytes:
 			return nil, Judged{Unreadable: tooLong(len(e.Arguments.Raw()), j.s.bytes)}
-		case levels(e.Arguments) > j.s.depth:
+		case e.Arguments.Depth() > j.s.depth:
 			return nil, Judged{Unreadable: fmt.Sprintf("the arguments nest deeper than %d levels", j.s.depth)}
 		}
 	} else if c.Arguments != nil {
@@ -151,24 +151,6 @@ func (j *judge) readMessage(line []byte) (Message, error) {
 	}
 	m.Tool, m.Arguments, m.InputResponses = params.Member("name").Text(), params.Member("arguments"), params.Member("inputResponses")
 	return m, nil
-}
-
-// levels is how deep lists and objects nest in a value; reading has bounded it.
-func levels(v ijson.Value) int {
-	d := 0
-	switch v.Kind() {
-	case ijson.Object:
-		for _, m := range v.Members() {
-			d = max(d, levels(m))
-		}
-	case ijson.Array:
-		for e := range v.Elements() {
-			d = max(d, levels(e))
-		}
-	default:
-		return 0
-	}
-	return d + 1
 }
 
 // String says what became of a call.

@@ -183,6 +183,25 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
+// Depth is the number of levels of lists and objects in a value, 0 for one that is
+// neither. The bound of the reader bounds its recursion.
+func (v Value) Depth() int {
+	d := 0
+	switch v.Kind() {
+	case Object:
+		for _, m := range v.Members() {
+			d = max(d, m.Depth())
+		}
+	case Array:
+		for e := range v.Elements() {
+			d = max(d, e.Depth())
+		}
+	default:
+		return 0
+	}
+	return d + 1
+}
+
 // Pointer finds the value a JSON pointer (RFC 6901) names, absent when there is
 // none. An error says that ptr is no pointer.
 func (v Value) Pointer(ptr string) (Value, error) {
