@@ -33,7 +33,7 @@ const atOnce = 2
 func need(t *testing.T) (modules string) {
 	t.Helper()
 	if raced {
-		t.Skip("not run with the race detector: the programs of the pairs are built without it, and the run without it is the same")
+		t.Skip("NOT RUN with the race detector: the programs of the pairs are built without it, and the run without it is the same")
 	}
 	dir := os.Getenv("COUNTERSIGN_NPM")
 	if dir == "" {

@@ -304,7 +304,7 @@ func kernelPlace(name string) (string, error) {
 func drawnBase(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Readlink("/proc/self/fd/0"); err != nil {
-		t.Skip("needs /proc/self/fd to ask the kernel where a file is")
+		t.Skip("NOT RUN: needs /proc/self/fd to ask the kernel where a file is")
 	}
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
