@@ -161,16 +161,7 @@ func readKeyFile(path string) ([]byte, error) {
 	if err := checkOwn(path, false); err != nil {
 		return nil, err
 	}
-	f, err := plainfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading key file %q: %w", path, err)
-	}
-	return text, nil
+	return plainfile.Read(path, maxKeyFile)
 }
 
 // LoadSigner reads a key file. One that someone else than the guard's own user

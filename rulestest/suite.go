@@ -3,7 +3,6 @@ package rulestest
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -130,7 +129,7 @@ func Load(paths []string, o Options) ([]*Suite, problem.List, error) {
 	var problems problem.List
 	bySet := map[string]*Suite{}
 	for _, path := range found {
-		src, err := readFile(path, MaxBytes)
+		src, err := plainfile.Read(path, MaxBytes)
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading a test file: %w", err)
 		}
@@ -189,7 +188,7 @@ func newSuite(f *File, o Options) (*Suite, problem.List, error) {
 	s := &Suite{Paths: f.rulesPaths(), options: o}
 	var sources []rules.Source
 	for i, path := range s.Paths {
-		src, err := readFile(path, rules.MaxBytes)
+		src, err := plainfile.Read(path, rules.MaxBytes)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: reading the rules it names, %q: %w", f.Path, f.Rules[i], err)
 		}
@@ -230,7 +229,7 @@ func (s *Suite) add(f *File) error {
 		}
 		return nil
 	}
-	src, err := readFile(path, MaxServerBytes)
+	src, err := plainfile.Read(path, MaxServerBytes)
 	if err != nil {
 		return fmt.Errorf("%s: reading the tools it names: %w", f.Path, err)
 	}
@@ -306,19 +305,4 @@ func (s *Suite) compile() error {
 		}
 	}
 	return nil
-}
-
-// readFile reads a file of at most most bytes, and one more where it is longer,
-// so that its reader sees that.
-func readFile(path string, most int64) ([]byte, error) {
-	f, err := plainfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	return b, nil
 }

@@ -44,7 +44,7 @@ func (p *program) cancel(config, file string) error {
 	if !w.signs() || w.settings.Agent == nil {
 		return errors.New("the settings name no agent with a slip, so there is nothing to cancel")
 	}
-	record, err := readBounded(file, receipts.MaxLine)
+	record, err := plainfile.Read(file, receipts.MaxLine)
 	if err != nil {
 		return fmt.Errorf("reading the cancellation: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"countersign/internal/ijson"
+	"countersign/internal/plainfile"
 )
 
 // maxReport bounds a report in bytes: 10,000 failing cases with their traces.
@@ -13,7 +14,7 @@ const maxReport = 64 << 20
 // each must be in it by its fingerprint, in a suite of which no case failed.
 // The error is about reading the report.
 func (w *world) readReport(path string) error {
-	src, err := readBounded(path, maxReport)
+	src, err := plainfile.Read(path, maxReport)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func readPublicKey(text string) (ed25519.PublicKey, error) {
 	b := []byte(text)
 	if !publicKeyForm.MatchString(text) {
 		var err error
-		if b, err = readBounded(text, maxKeyText); err != nil {
+		if b, err = plainfile.Read(text, maxKeyText); err != nil {
 			return nil, fmt.Errorf("reading the public key: %w", err)
 		}
 	}
@@ -75,7 +75,7 @@ type headForm struct {
 
 func readHead(path string) (*receipts.Head, error) {
 	bad := func(err error) (*receipts.Head, error) { return nil, fmt.Errorf("the head %s: %w", path, err) }
-	b, err := readBounded(path, maxKeyText)
+	b, err := plainfile.Read(path, maxKeyText)
 	if err != nil {
 		return bad(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 	"countersign/internal/settings"
 	"countersign/proxy"
@@ -66,7 +67,7 @@ func (w *world) readRules() {
 	var files []rules.Source
 	whole := true
 	for i, path := range w.settings.ContentRules {
-		b, err := readBounded(path, rules.MaxBytes)
+		b, err := plainfile.Read(path, rules.MaxBytes)
 		if err != nil {
 			w.fault(w.rulesPointer(i), "the rules file cannot be read: %v", err)
 			whole = false
@@ -88,7 +89,7 @@ func (w *world) readRules() {
 	for _, f := range files {
 		w.problems = append(w.problems, settings.Placeholders(f.Path, f.Data)...)
 		if tests := testsOf(f.Path); tests != "" {
-			if b, err := readBounded(tests, rules.MaxBytes); err == nil {
+			if b, err := plainfile.Read(tests, rules.MaxBytes); err == nil {
 				w.problems = append(w.problems, settings.Placeholders(tests, b)...)
 			}
 		}
@@ -128,7 +129,7 @@ func (w *world) readPins() {
 	if path == "" || w.blank("/pinTools") {
 		return
 	}
-	b, err := readBounded(path, proxy.MaxPinBytes)
+	b, err := plainfile.Read(path, proxy.MaxPinBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		w.fault("/pinTools", `the pin file %s is not there: "countersign pin" lists the server's tools and writes it`, path)
@@ -282,7 +283,7 @@ func (w *world) readSlip() {
 	if !w.signs() || a == nil || a.Slip == "" || w.blank("/agent/slip") {
 		return
 	}
-	b, err := readBounded(a.Slip, receipts.MaxLine)
+	b, err := plainfile.Read(a.Slip, receipts.MaxLine)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		w.fault("/agent/slip", `the slip %s is not there: a person signs it with what "countersign keys" prints, or "countersign sign --development" makes a stand-in`, a.Slip)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 	"countersign/proxy"
 )
@@ -47,7 +48,7 @@ func (p *program) pin(ctx context.Context, config string) error {
 	}
 	now := proxy.NewPins(inventory.Tools)
 	was := proxy.NewPins(nil)
-	old, err := readBounded(path, proxy.MaxPinBytes)
+	old, err := plainfile.Read(path, proxy.MaxPinBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

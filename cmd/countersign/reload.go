@@ -17,6 +17,7 @@ import (
 
 	"countersign/engine"
 	"countersign/internal/pathtext"
+	"countersign/internal/plainfile"
 	"countersign/proxy"
 	"countersign/receipts"
 	"countersign/rules"
@@ -218,7 +219,7 @@ func (g *guard) reloadPins() {
 	if path == "" {
 		return
 	}
-	b, err := readBounded(path, proxy.MaxPinBytes)
+	b, err := plainfile.Read(path, proxy.MaxPinBytes)
 	var pins *proxy.Pins
 	if err == nil {
 		pins, err = proxy.ReadPins(b)

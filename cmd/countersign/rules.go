@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -56,28 +55,13 @@ read.`,
 func readSources(paths []string) ([]rules.Source, error) {
 	files := make([]rules.Source, 0, len(paths))
 	for _, path := range paths {
-		b, err := readBounded(path, rules.MaxBytes)
+		b, err := plainfile.Read(path, rules.MaxBytes)
 		if err != nil {
 			return nil, fmt.Errorf("reading a rules file: %w", err)
 		}
 		files = append(files, rules.Source{Path: path, Data: b})
 	}
 	return files, nil
-}
-
-// readBounded reads a file, and one byte more than the most it may have, so that
-// its reader sees that it is too long.
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := plainfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	return b, nil
 }
 
 // checkedFile is a rules file in the JSON answer of rules check.

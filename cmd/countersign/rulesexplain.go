@@ -12,6 +12,7 @@ import (
 
 	"countersign/engine"
 	"countersign/internal/pathtext"
+	"countersign/internal/plainfile"
 	"countersign/rules"
 	"countersign/rulestest"
 )
@@ -96,7 +97,7 @@ func (p *program) timeOf(text string) (time.Time, error) {
 
 func (p *program) readCall(path string) ([]byte, error) {
 	if path != "-" {
-		return readBounded(path, maxCall)
+		return plainfile.Read(path, maxCall)
 	}
 	b, err := io.ReadAll(io.LimitReader(p.in, maxCall+1))
 	if err != nil {

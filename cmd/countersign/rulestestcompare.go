@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 	"countersign/proxy"
 	"countersign/rules"
@@ -29,7 +30,7 @@ func readSet(paths []string) (*rules.Set, error) {
 
 // readTools reads a server's list of tools from a file.
 func readTools(path string) (*rulestest.Server, error) {
-	b, err := readBounded(path, rulestest.MaxServerBytes)
+	b, err := plainfile.Read(path, rulestest.MaxServerBytes)
 	if err != nil {
 		return nil, fmt.Errorf("reading a list of tools: %w", err)
 	}

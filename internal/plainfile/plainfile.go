@@ -4,6 +4,7 @@ package plainfile
 
 import (
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -23,4 +24,19 @@ func Open(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Read reads a plain file of at most most bytes, and one byte more where it is
+// longer, so that its reader sees that.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return b, nil
 }
