@@ -1,8 +1,10 @@
 package rulestest
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"countersign/internal/ijson"
@@ -35,7 +37,21 @@ func Capture(r *Recorded, name string, s *Suite) (string, error) {
 	} else if r.Refused {
 		return "", fmt.Errorf("%s: the call was refused by %s; what a case expects of it is said by rules, name them", r.Call.from, problem.Quoted(r.By))
 	}
-	return object("name", quote(name), "now", now, "call", c.written(), "expect", expect, "unruled", unruled), nil
+	text := object("name", quote(name), "now", now, "call", c.written(), "expect", expect, "unruled", unruled)
+	if err := readable(text); err != nil {
+		return "", fmt.Errorf("%s: the call cannot be a case: %w", c.from, err)
+	}
+	return text, nil
+}
+
+// readable reads a case as a test file's reader does. A record may hold what no
+// case can: an empty name of a tool, an amount below zero.
+func readable(text string) error {
+	_, problems := Read("", []byte(object("format", quote(Format), "rules", `"-"`, "cases", "["+text+"]")))
+	if len(problems) == 0 {
+		return nil
+	}
+	return errors.New(strings.TrimPrefix(problems[0].Pointer, "/cases/0") + ": " + problems[0].Msg)
 }
 
 // expectation is what the suite's rules say of a call as an expectation. Where

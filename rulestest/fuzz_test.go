@@ -78,6 +78,7 @@ func FuzzServer(f *testing.F) {
 // line, and what is read can be captured or says why not.
 func FuzzRecorded(f *testing.F) {
 	f.Add([]byte(call(1, "add", `{"n": 7}`, "x") + "\n" + `{"kind":"watch","of":1,"rules":[{"code":"condition","rule":"r/a"}],"seq":2}`))
+	f.Add([]byte(call(1, "", `{}`, "x")))
 	f.Add([]byte(`{"tool": "x", "arguments": {}}` + "\n" + `{"method": "tools/call", "params": {"name": "x"}}`))
 	f.Add([]byte("{\n\"tool\": \"x\"\n}"))
 	f.Add([]byte(`{"count":4,"kind":"refused","seq":11,"span":{}}`))

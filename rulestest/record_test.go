@@ -186,6 +186,28 @@ func TestCapture(t *testing.T) {
 	}
 }
 
+// A record may hold what no case can: that is said, and no case is written that
+// the reader of test files would refuse.
+func TestCaptureOfWhatNoCaseHolds(t *testing.T) {
+	for want, line := range map[string]string{
+		"/call/tool: an empty text":    call(1, "", `{}`, "x"),
+		"/call/tool: a text of 5000":   call(1, strings.Repeat("t", 5000), `{}`, "x"),
+		"/call/amount/value: ":         strings.Replace(call(1, "add", `{}`, "x"), `"draft":{`, `"draft":{"amount":{"unit":"EUR","value":-1},`, 1),
+		"/call/client/name: a text of": strings.Replace(call(1, "add", `{}`, "x"), `"name":"c"`, `"name":"`+strings.Repeat("c", 5000)+`"`, 1),
+	} {
+		err := rulestest.ReadRecorded(ledger(t, line), func(r *rulestest.Recorded) error {
+			text, err := rulestest.Capture(r, "short", nil)
+			if err == nil || !strings.Contains(err.Error(), "cannot be a case: "+want) {
+				t.Errorf("%q is not in %v; captured %q", want, err, text)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestWatched(t *testing.T) {
 	path := ledger(t,
 		call(1, "add", `{"n": 7}`, "x"), `{"kind":"watch","of":1,"rules":[{"code":"condition","rule":"r/a"},{"code":"cannot-judge","rule":"r/b"}],"more":2,"seq":2}`,
