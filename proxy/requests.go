@@ -10,6 +10,7 @@ import (
 	"countersign/engine"
 	"countersign/internal/ijson"
 	"countersign/receipts"
+	"countersign/rules"
 )
 
 // lifecycle are the methods that no setting can keep back: without them there is
@@ -37,25 +38,26 @@ func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
 	if !p.passes(m.Method) {
 		return &fault{code: codeMethod, id: id, why: "this method is not let through here"}, nil
 	}
-	rules := p.rules.Load()
-	if !rules.name(m.Method) {
+	inForce := p.rules.Load()
+	// The globs of rules mean tools alone, and only these methods may be named.
+	if !rules.IsMethod(m.Method) || !inForce.name(m.Method) {
 		return nil, nil
 	}
-	names, err := rules.looks(m.Method, nil, nil)
+	names, err := inForce.looks(m.Method, nil, nil)
 	if err != nil {
 		return &fault{code: codeInternal, id: id, why: err.Error()}, nil
 	}
 	if near := names.Alike(m.Params); near != "" {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("a member of params that differs from %q only in case", near)}, nil
 	}
-	most, levels := rules.limits()
+	most, levels := inForce.limits()
 	if n := len(m.Params.Raw()); n > most {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params of %d bytes, at most %d may be", n, most)}, nil
 	}
 	if levels < ijson.DefaultDepth && m.Params.Depth() > levels {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params nested deeper than %d levels", levels)}, nil
 	}
-	d := rules.judge(&engine.Call{
+	d := inForce.judge(&engine.Call{
 		Tool: m.Method, Arguments: m.Params, Agent: p.cfg.Agent, Upstream: p.cfg.Upstream,
 		ClientName: peer.ClientName, ClientVersion: peer.ClientVersion, Now: p.now(),
 		Facts: engine.Facts{NoAction: true, NoAmount: true, NoAnnotations: true, NoClient: peer.ClientName == ""},
