@@ -27,6 +27,13 @@ func (p *Pipeline) passes(method string) bool {
 		strings.HasPrefix(method, "tools/")
 }
 
+// judged says whether requests of a method are judged or refused by their method:
+// such a message without an id is no notification, and a server that did what it
+// says all the same would have done it unjudged.
+func judged(method string) bool {
+	return rules.IsMethod(method) || strings.HasPrefix(method, "tools/") || strings.HasPrefix(method, "tasks/")
+}
+
 // keeps is why a request other than tools/call is kept from the server; nil lets
 // it pass. Rules may name some of these methods as if they were tools, their
 // params being the arguments. A refusal by rule is to be recorded.

@@ -43,4 +43,10 @@ func TestRulesOnRequests(t *testing.T) {
 		"refused rule condition resources/read (no denial)",
 		"refused rule condition prompts/get (no denial)",
 		"refused rule condition completion/complete (no denial)")
+
+	// Without an id none of them is a notification, whatever the server would do.
+	for _, method := range []string{"resources/read", "prompts/get", "completion/complete", "tools/call", "tools/list", "tasks/cancel"} {
+		w.agent(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"uri":"file:///ok","name":"bad"}}`, method))
+	}
+	w.pings(passed + 1)
 }

@@ -580,8 +580,8 @@ func isNumber(v ijson.Value, n int64) bool {
 // notification takes one notification of the agent.
 func (s *session) notification(m *Message) {
 	switch {
-	case m.Method == "tools/call":
-		s.fault(m, &fault{code: codeRequest, why: "a tools/call without an id", mute: true})
+	case judged(m.Method):
+		s.fault(m, &fault{code: codeRequest, why: "a request without an id: " + short(m.Method), mute: true})
 	case m.Method == "notifications/cancelled":
 		s.cancelled(m)
 		return
