@@ -144,7 +144,8 @@ func TestKills(t *testing.T) {
 func killOnce(t *testing.T, dir string, after int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKillWorker$", "-test.v=false")
-	cmd.Env = append(os.Environ(), killFolder+"="+dir)
+	// What a killed guard leaves behind is this test's to clear away.
+	cmd.Env = append(os.Environ(), killFolder+"="+dir, "TMPDIR="+t.TempDir())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
