@@ -1,6 +1,9 @@
 package proxy
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // maxRounds is how many results that ask for input may be waiting for it. The
 // oldest gives way: its call then has to be made from the start.
@@ -9,36 +12,30 @@ const maxRounds = 1024
 // rounds remembers the requestState of results that ask for input, so that each
 // is taken back once, for the same tool and arguments.
 type rounds struct {
-	mu    sync.Mutex // guards what follows
-	open  map[string]round
-	order []string // keys of open, oldest first; some may be gone
+	mu   sync.Mutex // guards what follows
+	open []round    // oldest first; a server may give one state to several calls
 }
 
-// round is what a state was given for.
-type round struct{ tool, arguments string }
+// round is a state, as its fingerprint since the server chooses its size, and
+// what it was given for.
+type round struct{ state, tool, arguments string }
 
 func (r *rounds) give(state, tool, arguments string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.open == nil {
-		r.open = map[string]round{}
+	if len(r.open) >= maxRounds {
+		r.open = slices.Delete(r.open, 0, 1)
 	}
-	for len(r.order) >= maxRounds {
-		delete(r.open, r.order[0])
-		r.order = r.order[1:]
-	}
-	key := fingerprint([]byte(state)) // the server chooses its size
-	r.open[key] = round{tool, arguments}
-	r.order = append(r.order, key)
+	r.open = append(r.open, round{fingerprint([]byte(state)), tool, arguments})
 }
 
 func (r *rounds) take(state, tool, arguments string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := fingerprint([]byte(state))
-	if was, ok := r.open[key]; !ok || was != (round{tool, arguments}) {
+	i := slices.Index(r.open, round{fingerprint([]byte(state)), tool, arguments})
+	if i < 0 {
 		return false
 	}
-	delete(r.open, key)
+	r.open = slices.Delete(r.open, i, i+1)
 	return true
 }
