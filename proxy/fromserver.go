@@ -14,12 +14,22 @@ import (
 func (s *session) fromServer(m *Message) {
 	defer m.free()
 	switch {
+	case m.Kind == Request && !s.p.passes(m.Method):
+		s.log.Info("refused a request of the server", "method", short(m.Method))
+		if err := s.up.Put(errorLine(m.ID.Raw(), codeMethod, "this method is not let through here")); err != nil {
+			s.log.Debug("the tool server did not take a refusal", "err", err)
+		}
 	case m.Kind == Request:
 		s.ask(m)
 	case m.Kind != Notification: // an error under no id
 		s.send(m.line)
 	case m.Method == "notifications/cancelled":
 		s.serverCancelled(m)
+	case tellsOfTasks(m.Method):
+		// It may hold the result of a call, for which there would be no receipt.
+		s.log.Warn("kept a notification of the server back: tasks are not offered", "method", short(m.Method))
+	case !s.p.passes(m.Method):
+		s.log.Info("kept a notification of the server back", "method", short(m.Method))
 	default:
 		if m.Method == "notifications/tools/list_changed" {
 			s.p.tools.stale()

@@ -202,6 +202,11 @@ func (m *Message) shape(from side) *fault {
 			return bad("params that are not an object")
 		}
 		m.Method, m.Params = methodText(method), params
+		if from == fromAgent {
+			if why := misspelt(m.Method); why != "" {
+				return bad(why)
+			}
+		}
 		m.Kind = Notification
 		if id.Exists() {
 			m.Kind = Request

@@ -20,11 +20,11 @@ var lifecycle = []string{
 	"notifications/cancelled", "notifications/progress",
 }
 
-// passes says whether the settings let a method through.
+// passes says whether the settings let a method through, from either side.
 func (p *Pipeline) passes(method string) bool {
 	return p.cfg.PassThrough == nil || slices.Contains(p.cfg.PassThrough, "*") ||
 		slices.Contains(p.cfg.PassThrough, method) || slices.Contains(lifecycle, method) ||
-		strings.HasPrefix(method, "tools/")
+		strings.HasPrefix(method, "tools/") || method == "notifications/tools/list_changed"
 }
 
 // judged says whether requests of a method are judged or refused by their method:
@@ -39,7 +39,7 @@ func judged(method string) bool {
 // params being the arguments. A refusal by rule is to be recorded.
 func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
 	id := m.ID.Raw()
-	if strings.HasPrefix(m.Method, "tasks/") {
+	if ofTasks(m.Method) {
 		return &fault{code: codeMethod, id: id, why: "tasks are not offered here"}, nil
 	}
 	if !p.passes(m.Method) {
