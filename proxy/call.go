@@ -12,6 +12,7 @@ import (
 
 // Call is one tools/call on its way.
 type Call struct {
+	p    *Pipeline
 	m    *Message
 	peer Peer
 	done func(Reply)

@@ -285,6 +285,9 @@ func (c *Child) Await(context.Context) error {
 	return c.closed
 }
 
+// There says whether requests can be sent.
+func (c *Child) There() bool { return c.Await(context.Background()) == nil }
+
 // end refuses new requests and settles the open ones.
 func (c *Child) end(why error) {
 	c.mu.Lock()

@@ -5,41 +5,45 @@ import (
 	"time"
 )
 
-// deadlines calls a function for each call that has had no outcome for a fixed
-// time. As the time is the same for all, calls become late in the order they were
-// added; one timer serves them all and is set at most once in that time, not once
-// for each call.
+// deadlines sees to requests that have had no outcome for a fixed time. As the
+// time is the same for all, they become late in the order they were added; one
+// timer serves them all and is set at most once in that time, not once for each.
 type deadlines struct {
-	after  time.Duration
-	passed func(*Call)
+	after time.Duration
 
 	mu    sync.Mutex // guards what follows
 	queue []deadline // by at
 	armed bool
 }
 
-type deadline struct {
-	at time.Time
-	c  *Call
+// timed is a request whose time runs.
+type timed interface {
+	settled() bool // it has its outcome
+	late()         // it has had none for too long
 }
 
-// add begins a call's time.
-func (d *deadlines) add(c *Call) {
+type deadline struct {
+	at time.Time
+	of timed
+}
+
+// add begins a request's time.
+func (d *deadlines) add(r timed) {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.settle()
-	d.queue = append(d.queue, deadline{now.Add(d.after), c})
+	d.queue = append(d.queue, deadline{now.Add(d.after), r})
 	if !d.armed {
 		d.armed = true
 		time.AfterFunc(d.after, d.look)
 	}
 }
 
-// settle takes calls from the front that have their outcome. mu is held.
+// settle takes requests from the front that have their outcome. mu is held.
 func (d *deadlines) settle() {
 	n := 0
-	for n < len(d.queue) && d.queue[n].c.over.Load() {
+	for n < len(d.queue) && d.queue[n].of.settled() {
 		n++
 	}
 	if n == len(d.queue) {
@@ -51,14 +55,14 @@ func (d *deadlines) settle() {
 	d.queue = d.queue[n:]
 }
 
-// look sees to the calls that are late, and sets the timer for the next one.
+// look sees to the requests that are late, and sets the timer for the next one.
 func (d *deadlines) look() {
 	now := time.Now()
-	var late []*Call
+	var late []timed
 	d.mu.Lock()
 	for len(d.queue) > 0 && !d.queue[0].at.After(now) {
-		if c := d.queue[0].c; !c.over.Load() {
-			late = append(late, c)
+		if r := d.queue[0].of; !r.settled() {
+			late = append(late, r)
 		}
 		d.queue = d.queue[1:]
 	}
@@ -68,7 +72,7 @@ func (d *deadlines) look() {
 		time.AfterFunc(d.queue[0].at.Sub(now), d.look)
 	}
 	d.mu.Unlock()
-	for _, c := range late {
-		d.passed(c)
+	for _, r := range late {
+		r.late()
 	}
 }

@@ -30,7 +30,7 @@ func (p *Pipeline) forward(c *Call, then func(*Message, string)) {
 	}
 	c.then = then
 	n, err := c.peer.Upstream.Open(func(m *Message, err error) {
-		c.settled()
+		c.over.Store(true)
 		then(m, unknown(err))
 	})
 	if err == nil {
@@ -52,8 +52,8 @@ func (p *Pipeline) forward(c *Call, then func(*Message, string)) {
 	}
 }
 
-// settled takes a call that has its answer from those that may be late.
-func (c *Call) settled() { c.over.Store(true) }
+func (c *Call) settled() bool { return c.over.Load() }
+func (c *Call) late()         { c.p.GiveUp(c, errLate) }
 
 // GiveUp gives a call up: before it is sent it never will be, afterwards its
 // outcome is not known. A call that has its answer already goes on.
@@ -81,7 +81,7 @@ func (p *Pipeline) abandon(c *Call, n int64, cause error) {
 	if !c.peer.Upstream.Forget(n) {
 		return // its answer came at the same moment
 	}
-	c.settled()
+	c.over.Store(true)
 	reason, notification := reasonStopped, (*Message)(nil)
 	var gaveUp *cancelled
 	switch {

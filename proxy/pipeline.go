@@ -52,7 +52,6 @@ func New(cfg Config, rules *Rules, chain Chain, log *slog.Logger, now func() tim
 		p.chain = unrecorded{now}
 	}
 	p.late.after = cfg.Timeout
-	p.late.passed = func(c *Call) { p.GiveUp(c, errLate) }
 	p.rules.Store(rules)
 	return p, nil
 }
@@ -81,7 +80,7 @@ type Reply struct {
 // returns; otherwise it goes on in a goroutine that ends before done is called.
 // The message must stay as it is until then.
 func (p *Pipeline) Begin(m *Message, peer Peer, done func(Reply)) *Call {
-	c := &Call{m: m, peer: peer, done: done}
+	c := &Call{p: p, m: m, peer: peer, done: done}
 	if !p.recorded && peer.Place == nil && p.tools.fresh() {
 		p.run(context.Background(), c)
 		return c
@@ -127,6 +126,15 @@ func (p *Pipeline) run(ctx context.Context, c *Call) {
 		return
 	}
 
+	// What the tool was may have changed while the call waited.
+	if c.cancel != nil && c.no == nil && !p.asNamed(c) {
+		if err := p.name(ctx, c); err != nil {
+			turn.Release()
+			c.done(p.unturned(ctx, c, err))
+			return
+		}
+	}
+
 	// Judge: schema, content rules, then the slip.
 	f := p.judge(c, turn)
 	switch {
@@ -155,7 +163,7 @@ func (p *Pipeline) run(ctx context.Context, c *Call) {
 		outcome := p.outcome(c, answer, reason)
 		receipt, err := flight.Finish(outcome)
 		if err != nil {
-			c.done(p.withheld(c, err))
+			c.done(p.withheld(c, reason, err))
 			return
 		}
 
@@ -218,25 +226,46 @@ func (p *Pipeline) name(ctx context.Context, c *Call) error {
 	return nil
 }
 
+// asNamed says whether a tool is still what it was in the step Name.
+func (p *Pipeline) asNamed(c *Call) bool {
+	d, fresh := p.tools.find(c.tool)
+	return fresh && d == c.definition && p.pins.Load().hold(c.tool, d)
+}
+
 // wait is the step Wait.
 func (p *Pipeline) wait(ctx context.Context, c *Call) (Turn, error) {
 	if err := c.peer.Place.come(ctx); err != nil {
 		return nil, err
 	}
-	turn, err := p.chain.Take(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		turn.Release()
-		return nil, context.Cause(ctx)
-	}
-	if p.recorded {
+	turn, err := p.turn(ctx, c)
+	if err == nil && p.recorded {
 		// The chain has the order now. Without one, the place is kept until
 		// the call is forwarded.
 		c.peer.Place.pass()
 	}
-	return turn, nil
+	return turn, err
+}
+
+// turn waits for a turn in which there is a server: it may have ended while the
+// call waited, and a turn is not kept while it is started again.
+func (p *Pipeline) turn(ctx context.Context, c *Call) (Turn, error) {
+	for {
+		turn, err := p.chain.Take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			turn.Release()
+			return nil, context.Cause(ctx)
+		}
+		if c.cancel == nil || c.peer.Upstream.There() {
+			return turn, nil
+		}
+		turn.Release()
+		if err := c.peer.Upstream.Await(ctx); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // judge is the step Judge. It sets c.no where the call is refused; a fault is

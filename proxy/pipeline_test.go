@@ -265,3 +265,90 @@ func TestAnAnswerThatIsTooLong(t *testing.T) {
 	w.close()
 	chain.wantEvents(t, "call t", "outcome unreadable")
 }
+
+// A request that is no call is not waited for without end either.
+func TestNoAnswerInTimeToOtherRequests(t *testing.T) {
+	chain := newMemory()
+	w := under(t, chain, proxy.Config{Timeout: 50 * time.Millisecond})
+	const late = "the tool server did not answer within 50ms"
+	// The handshake must not be cancelled; a subscription has no end.
+	w.agent(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
+	w.toServer.want(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
+	w.toAgent.want(faultLine("1", -32603, late))
+	w.agent(`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{}}`)
+	w.toServer.want(`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{}}`)
+	w.agent(`{"jsonrpc":"2.0","id":"r","method":"resources/list"}`)
+	w.toServer.want(`{"jsonrpc":"2.0","id":3,"method":"resources/list"}`)
+	w.toAgent.want(faultLine(`"r"`, -32603, late))
+	w.toServer.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"timeout"}}`)
+	w.server(`{"jsonrpc":"2.0","id":3,"result":{}}`, `{"jsonrpc":"2.0","id":2,"result":{}}`) // the first too late
+	w.toAgent.want(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+	w.agent(`{"jsonrpc":"2.0","id":"r","method":"resources/list"}`) // the id is free again
+	w.toServer.want(`{"jsonrpc":"2.0","id":4,"method":"resources/list"}`)
+	w.server(`{"jsonrpc":"2.0","id":4,"result":{"resources":[]}}`)
+	w.toAgent.want(`{"jsonrpc":"2.0","id":"r","result":{"resources":[]}}`)
+	w.close()
+	chain.wantEvents(t)
+}
+
+// A call whose server ended while it waited for its turn waits for the next one, and
+// nothing is on record of it before.
+func TestTheServerEndsWhileACallWaits(t *testing.T) {
+	chain := newMemory()
+	w := restarting(t, chain, proxy.Config{}, atOnce)
+	w.sent()
+	w.agent(callOf("2", "t", `{"n":2}`), callOf("3", "t", `{"n":3}`))
+	w.pings(3)
+	w.crash()
+	w.toAgent.want(refusedLine("1", "the tool server closed its connection while this call was with it"+stillNotKnown))
+	w.again()
+	w.listed(4, plain("t"))
+	for n := 2; n <= 3; n++ {
+		w.toServer.want(callOf(fmt.Sprint(n+3), "t", fmt.Sprintf(`{"n":%d}`, n)))
+		w.server(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, n+3))
+		w.toAgent.want(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, n))
+	}
+	w.close()
+	chain.wantEvents(t, "call t", "outcome upstream-closed", "notice server-restarted", "call t", "outcome result", "call t", "outcome result")
+}
+
+// A tool that changes while a call of it waits is looked at again when its turn has
+// come.
+func TestAToolThatChangesWhileACallWaits(t *testing.T) {
+	for name, c := range map[string]struct{ tools, told, event string }{
+		"other arguments": {`{"name":"t","inputSchema":{"type":"object","required":["more"]}}`, "", "refused settings schema t"},
+		"gone":            {plain("other"), notOffered, "refused settings unlisted t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chain := newMemory()
+			w := under(t, chain, proxy.Config{})
+			w.sent()
+			w.agent(callOf("2", "t", `{"n":2}`))
+			w.pings(3)
+			w.server(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+			w.toAgent.want(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			w.toAgent.want(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+			w.listed(4, c.tools)
+			if got := w.toAgent.next(); !strings.Contains(got, `"id":2,`) || !strings.Contains(got, `"isError":true`) || !strings.Contains(got, c.told) {
+				t.Errorf("got %s", got)
+			}
+			w.close()
+			if got := chain.events[len(chain.events)-1]; got != c.event {
+				t.Errorf("on record is %s, want %s", got, c.event)
+			}
+		})
+	}
+}
+
+// An outcome that is not known and cannot be recorded is not told as an answer.
+func TestAnUnknownOutcomeThatCannotBeRecorded(t *testing.T) {
+	chain := newMemory()
+	chain.fail["outcome"] = fmt.Errorf("%w: x", receipts.ErrWithheld)
+	w := under(t, chain, proxy.Config{Timeout: 50 * time.Millisecond})
+	w.sent()
+	w.toServer.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"timeout"}}`)
+	w.toAgent.want(refusedLine("1", "the tool server did not answer within 50ms"+stillNotKnown+", and that could not be recorded; do not repeat the call"))
+	if err := w.wait(); !errors.Is(err, receipts.ErrWithheld) {
+		t.Errorf("the guard ended: %v", err)
+	}
+}

@@ -332,18 +332,18 @@ func (k *keeper) current() (Server, error) {
 	return k.server, nil
 }
 
-// there says whether a server can be spoken to now.
-func (k *keeper) there() bool {
+// There says whether a server can be spoken to now.
+func (k *keeper) There() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.server != nil && k.server.Await(context.Background()) != nil {
+	if k.server != nil && !k.server.There() {
 		k.gone() // run will find out: whoever has heard of the end waits already
 	}
 	return k.server != nil
 }
 
 func (k *keeper) Await(ctx context.Context) error {
-	there := k.there()
+	there := k.There()
 	k.mu.Lock()
 	over, back := k.over, k.back
 	k.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"countersign/internal/ijson"
@@ -73,9 +74,34 @@ type session struct {
 // request is one that the agent waits to be answered.
 type request struct {
 	id     []byte // as the agent wrote it
+	key    string // of id
 	method string
 	number int64       // at the server; 0 until it is sent, and of calls
 	giveUp func(error) // of calls and of requests being refused; nil of others
+
+	of   *session
+	over atomic.Bool // it has its answer
+}
+
+func (r *request) settled() bool { return r.over.Load() }
+
+// late ends a request, other than a call, that the server has not answered in
+// time: the agent is told, and the server that nobody waits any more.
+func (r *request) late() {
+	s := r.of
+	s.mu.Lock()
+	n := r.number
+	s.mu.Unlock()
+	if !s.up.Forget(n) {
+		return // its answer came at the same moment
+	}
+	s.answered(r, nil, fmt.Errorf("the tool server did not answer within %v", s.p.cfg.Timeout))
+	if r.method == "initialize" { // it must not be cancelled
+		return
+	}
+	if err := s.up.Put(cancellation(n, reasonTimeout, nil)); err != nil {
+		s.log.Debug("the tool server did not take a cancellation", "err", err)
+	}
 }
 
 // asked is a request of the server.
@@ -347,7 +373,7 @@ func number(id ijson.Value) (int64, bool) {
 
 // request takes one request of the agent.
 func (s *session) request(m *Message) {
-	r := &request{id: bytes.Clone(m.ID.Raw()), method: m.Method}
+	r := &request{id: bytes.Clone(m.ID.Raw()), key: m.key, method: m.Method, of: s}
 	peer := Peer{Upstream: s.up}
 	var f *fault
 	s.mu.Lock()
@@ -373,7 +399,7 @@ func (s *session) request(m *Message) {
 	f, no := s.p.keeps(m, peer)
 	switch {
 	case f != nil:
-		s.close(m.key, r)
+		s.close(r)
 		s.fault(m, f)
 		m.free()
 	case no != nil:
@@ -391,14 +417,14 @@ func (s *session) call(m *Message, r *request, peer Peer) {
 	}
 	var err error
 	if peer.Place, err = s.order.enter(most, !s.p.recorded); err != nil {
-		s.close(m.key, r)
+		s.close(r)
 		s.send(s.p.busy(m))
 		m.free()
 		return
 	}
 	if !s.begin() {
 		peer.Place.pass()
-		s.close(m.key, r)
+		s.close(r)
 		m.free()
 		return
 	}
@@ -410,7 +436,7 @@ func (s *session) call(m *Message, r *request, peer Peer) {
 // own: the record may have to wait for its turn.
 func (s *session) refuse(m *Message, r *request, peer Peer, no *refusal) {
 	if !s.begin() {
-		s.close(m.key, r)
+		s.close(r)
 		m.free()
 		return
 	}
@@ -447,7 +473,7 @@ func (s *session) givesUp(r *request, giveUp func(error)) {
 // replied gives the agent the answer to a call and counts it out.
 func (s *session) replied(m *Message, r *request, reply Reply) {
 	defer s.calls.Done()
-	s.close(m.key, r)
+	s.close(r)
 	if reply.Line != nil {
 		s.send(reply.Line)
 	}
@@ -458,11 +484,12 @@ func (s *session) replied(m *Message, r *request, reply Reply) {
 }
 
 // close forgets an open request of the agent; its id may be used again.
-func (s *session) close(key string, r *request) {
+func (s *session) close(r *request) {
+	r.over.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open[key] == r {
-		delete(s.open, key)
+	if s.open[r.key] == r {
+		delete(s.open, r.key)
 		delete(s.listens, r.number)
 	}
 	s.checkIdle()
@@ -470,12 +497,12 @@ func (s *session) close(key string, r *request) {
 
 // passOn sends a request that is no call to the server as it is, once there is one.
 func (s *session) passOn(m *Message, r *request) {
-	if s.up.there() {
+	if s.up.There() {
 		s.toServer(m, r)
 		return
 	}
 	if !s.begin() {
-		s.close(m.key, r)
+		s.close(r)
 		m.free()
 		return
 	}
@@ -493,7 +520,7 @@ func (s *session) passOn(m *Message, r *request) {
 			s.toServer(m, r)
 			return
 		}
-		s.close(m.key, r)
+		s.close(r)
 		if gaveUp := (*cancelled)(nil); !errors.As(err, &gaveUp) {
 			s.send(errorLine(r.id, codeInternal, err.Error()+"; the request was not sent"))
 		}
@@ -503,21 +530,20 @@ func (s *session) passOn(m *Message, r *request) {
 
 // toServer sends a request that is no call to the server.
 func (s *session) toServer(m *Message, r *request) {
-	key := m.key
 	if m.Method == "initialize" {
 		info := m.Params.Member("clientInfo")
 		s.mu.Lock()
 		s.client.name, s.client.version = label(info.Member("name")), label(info.Member("version"))
 		s.mu.Unlock()
 	}
-	answered := func(answer *Message, err error) { s.answered(key, r, answer, err) }
+	answered := func(answer *Message, err error) { s.answered(r, answer, err) }
 	if lasting(m.Method) {
 		own := m.copied()
 		answered = func(answer *Message, err error) {
 			if err == nil {
 				s.up.note(own, answer)
 			}
-			s.answered(key, r, answer, err)
+			s.answered(r, answer, err)
 		}
 	}
 	n, err := s.up.Open(answered)
@@ -532,17 +558,20 @@ func (s *session) toServer(m *Message, r *request) {
 		err = s.up.Request(n, m)
 	}
 	m.free()
+	if err == nil && r.method != "subscriptions/listen" { // which has no end
+		s.p.late.add(r)
+	}
 	if err != nil {
-		s.answered(key, r, nil, err)
+		s.answered(r, nil, err)
 	}
 }
 
 // answered gives the agent the server's answer to a request that is no call.
-func (s *session) answered(key string, r *request, m *Message, err error) {
+func (s *session) answered(r *request, m *Message, err error) {
 	s.mu.Lock()
 	n := r.number
 	s.mu.Unlock()
-	s.close(key, r)
+	s.close(r)
 	if err == nil && r.method == "tools/list" && m.Kind == Result {
 		var cut *Message
 		if cut, err = s.p.seen(m); err == nil && cut != m {
@@ -625,7 +654,7 @@ func (s *session) cancelled(m *Message) {
 		s.log.Info("kept a cancellation of initialize back")
 	default:
 		if s.up.Forget(n) {
-			s.close(key, r)
+			s.close(r)
 			if err := s.up.Put(cancellation(n, reasonCancelled, m)); err != nil {
 				s.log.Warn("the tool server did not take a cancellation", "err", err)
 			}

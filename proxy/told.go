@@ -90,12 +90,18 @@ func (p *Pipeline) unrecordable(c *Call, err error) Reply {
 }
 
 // withheld answers a call that was made and whose outcome cannot be recorded.
-func (p *Pipeline) withheld(c *Call, err error) Reply {
+// There is a reason where the outcome is not known.
+func (p *Pipeline) withheld(c *Call, reason string, err error) Reply {
 	p.log.Error("recording an outcome", "tool", short(c.tool), "err", err)
-	return Reply{
-		Line:  c.toolError("the server answered; its answer is withheld because it could not be recorded; do not repeat the call"),
-		Fatal: err,
+	say := "the server answered; its answer is withheld because it could not be recorded"
+	switch reason {
+	case "":
+	case reasonCancelled:
+		return Reply{Fatal: err} // nobody waits for it
+	default:
+		say = p.saysUnknown(reason) + ", and that could not be recorded"
 	}
+	return Reply{Line: c.toolError(say + "; do not repeat the call"), Fatal: err}
 }
 
 // fault answers a message that goes no further, and puts it on record.

@@ -14,6 +14,9 @@ type Upstream interface {
 	// or is the context's cause. Everything else of Upstream fails meanwhile.
 	Await(ctx context.Context) error
 
+	// There says whether the server can be spoken to now.
+	There() bool
+
 	// Open takes a number for a request that Request is about to send. answer is
 	// called exactly once, with the response or with why none will come (an
 	// error that wraps [ErrUpstreamClosed] or is [ErrUnreadable]), unless
