@@ -80,13 +80,36 @@ func cores(text []byte) [][]byte {
 	return found
 }
 
-// Clean takes credentials out of a line of text.
+// minPart is the least bytes of a credential, or of its base64, that are seen when
+// the rest stands on another line.
+const minPart = 8
+
+// Clean takes credentials out of a line of text. A line that holds only a part of
+// one, as of a key of several lines or of base64 that is broken into lines, goes
+// whole.
 func (s *Secrets) Clean(line []byte) []byte {
 	if s == nil {
 		return line
 	}
-	clean, _ := s.take(line)
+	clean, n := s.take(line)
+	if rest := bytes.TrimSpace(clean); n == 0 && slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.partIn(rest) }) {
+		return []byte(Removed)
+	}
 	return clean
+}
+
+// partIn says whether a line lies in the pattern, ends with its beginning or
+// begins with its end.
+func (p pattern) partIn(line []byte) bool {
+	if len(line) >= minPart && bytes.Contains(p.text, line) {
+		return true
+	}
+	for n := min(len(line), len(p.text)); n >= minPart; n-- {
+		if bytes.HasSuffix(line, p.text[:n]) || bytes.HasPrefix(line, p.text[len(p.text)-n:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // clean takes credentials out of a message, in every text, name and number of it
@@ -149,7 +172,7 @@ func (s *Secrets) mayHold(line []byte) bool {
 		return true
 	}
 	for _, p := range s.patterns {
-		if bytes.Contains(line, p.text) {
+		if bytes.Contains(line, p.text) || p.spaced() && bytes.IndexByte(line, '+') >= 0 {
 			return true
 		}
 	}
@@ -180,12 +203,17 @@ func (s *Secrets) take(text []byte) ([]byte, int) {
 	return append(clean, text[at:]...), n
 }
 
+// spaced says whether the pattern has a space, which stands as a plus sign where a
+// form is sent.
+func (p pattern) spaced() bool { return !p.base64 && bytes.IndexByte(p.text, ' ') >= 0 }
+
 // span is a part of a text.
 type span struct{ from, to int }
 
 // find adds the places of a pattern in a text. plain says that no escape and no
 // line break stands in it.
 func (p pattern) find(text []byte, plain bool, found []span) []span {
+	plain = plain && !p.spaced()
 	for i := 0; i < len(text); {
 		from, to := i, -1
 		if plain {
@@ -195,7 +223,7 @@ func (p pattern) find(text []byte, plain bool, found []span) []span {
 			}
 			from = i + n
 			to = from + len(p.text)
-		} else if c := text[i]; c == p.text[0] || c == '\\' || c == '%' {
+		} else if c := text[i]; c == p.text[0] || c == '\\' || c == '%' || c == '+' && p.text[0] == ' ' {
 			to = p.match(text, i)
 		}
 		if to < 0 {
@@ -264,7 +292,7 @@ func (p pattern) matchNested(text []byte, i, slashes, percents int) int {
 				end = i + len(sign)
 			}
 		default:
-			if bytes.HasPrefix(text[i:], want[:n]) {
+			if bytes.HasPrefix(text[i:], want[:n]) || r == ' ' && bytes.HasPrefix(text[i:], []byte("+")) {
 				end = i + n
 			}
 		}

@@ -116,6 +116,54 @@ func TestSecretsInText(t *testing.T) {
 	}
 }
 
+// A credential with a space, as a form sends it.
+func TestSecretsInAForm(t *testing.T) {
+	for _, secret := range []string{"two words here", " begins so", "a b%c\\d"} {
+		for _, text := range []string{"token=" + url.QueryEscape(secret) + "&x=1", secret, strings.ReplaceAll(secret, " ", "%20")} {
+			if got := string(secretsOf(t, secret).Clean([]byte(text))); !strings.Contains(got, proxy.Removed) {
+				t.Errorf("%q stays %q", secret, got)
+			}
+		}
+	}
+}
+
+// A credential that takes several lines, or whose base64 does: no line shows a part.
+func TestSecretsOverLines(t *testing.T) {
+	key := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj\nAgEAAoIBAQC7VJTUt9Us8cKjMzEfYyjiWA4R4ypb\nqkDKXj0l1k2m\n-----END PRIVATE KEY-----"
+	token := strings.Repeat("0123456789abcdefghij", 8)
+	s := secretsOf(t, key, token)
+	wrapped := func(text string, n int) string {
+		all := base64.StdEncoding.EncodeToString([]byte(text))
+		var b strings.Builder
+		for len(all) > n {
+			b.WriteString("  " + all[:n] + "\r\n")
+			all = all[n:]
+		}
+		return b.String() + all
+	}
+	for name, text := range map[string]string{
+		"a key":               "my key is " + key + "\nand no more",
+		"base64 in lines":     wrapped("user:"+token, 76),
+		"base64, behind one":  wrapped("x"+token+"tail", 64),
+		"base64, behind two":  wrapped("xx"+token, 60),
+		"base64 of the key":   wrapped(key, 76),
+		"a token cut in two":  token[:70] + "\n" + token[70:],
+		"a token among words": "the token " + token[:70] + "\n" + token[70:] + " and more",
+	} {
+		for line := range strings.Lines(text) {
+			got := string(s.Clean([]byte(strings.TrimRight(line, "\r\n"))))
+			if part := strings.TrimSpace(line); got != proxy.Removed && len(part) >= 8 && part != "and no more" {
+				t.Errorf("%s: %q stays %q", name, line, got)
+			}
+		}
+	}
+	for _, text := range []string{"", "ready", "listening on 127.0.0.1", "0123456", "AgEAAoI"} {
+		if got := string(s.Clean([]byte(text))); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 // Whatever stands around a credential and however it is written, its text is gone
 // and the rest stays.
 func TestSecretsProperty(t *testing.T) {
