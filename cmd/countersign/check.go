@@ -102,6 +102,7 @@ func (w *world) readAll() {
 	w.readPins()
 	w.readKeys(false)
 	w.readSlip()
+	w.lookAtModes()
 	if len(w.problems) == 0 {
 		w.hold()
 	}

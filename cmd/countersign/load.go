@@ -276,6 +276,31 @@ func (w *world) readLedgerKey(pointer string, source settings.KeySource, missing
 	}
 }
 
+// lookAtModes warns of records that other users can reach. What others may write to
+// stops a start; a slip is signed, and an earlier one in its place is signed too.
+func (w *world) lookAtModes() {
+	a := w.settings.Agent
+	if !w.signs() || a == nil {
+		return
+	}
+	look := func(pointer, path, what string, ours bool) {
+		mode, ok := modeOf(path)
+		switch {
+		case !ok || mode&0o077 == 0:
+		case mode&0o022 != 0 && ours:
+			w.fault(pointer, "others than its owner may write to %s %s (mode %04o): look at what it holds, and chmod 600 it", what, path, mode)
+		case mode&0o022 != 0:
+			w.warn(pointer, "others than its owner may write to %s %s (mode %04o) and put an earlier one in its place: chmod 600 it", what, path, mode)
+		case ours:
+			w.warn(pointer, "others than its owner may read %s %s (mode %04o), which says what the agent did: chmod 600 it", what, path, mode)
+		}
+	}
+	look("/agent/slip", a.Slip, "the slip", false)
+	look("/agent/book", a.Book, "the book", true)
+	look("/agent/book", receipts.Place{Book: a.Book}.Denials(), "the denials", true)
+	look("/agent/ledger", a.Ledger, "the ledger", true)
+}
+
 // readSlip reads the slip and checks all of it that can be checked alone: its
 // form, its signature, and that it is signed with a key the settings expect.
 func (w *world) readSlip() {
