@@ -78,6 +78,7 @@ type Child struct {
 
 	receive Receiver
 	closing chan struct{} // closed by Close
+	deaf    chan struct{} // closed when the child does not read any more
 	ending  chan struct{} // closed when nothing is open any more and nothing will be
 	over    sync.Once     // of ending
 	done    chan struct{} // closed when the child and its readers have ended
@@ -112,6 +113,7 @@ func StartChild(cfg ChildConfig, receive Receiver) (*Child, error) {
 		open:    map[int64]func(*Message, error){},
 		receive: receive,
 		closing: make(chan struct{}),
+		deaf:    make(chan struct{}),
 		ending:  make(chan struct{}),
 		done:    make(chan struct{}),
 	}
@@ -202,6 +204,7 @@ func (c *Child) run(stdout, stderr *os.File) {
 		c.end(ErrUpstreamClosed) // no answer can come any more
 	case <-exited: // what it left behind may hold its output open
 	case <-c.closing:
+	case <-c.deaf: // half a line may stand in the pipe: nothing can follow it
 	}
 	c.stop.Close()
 	if c.ladder(exited) {
@@ -324,9 +327,7 @@ func (c *Child) Request(n int64, m *Message) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, ErrStalled) {
-		c.stop.Close() // half a line may stand in the pipe: nothing can follow it
-	}
+	c.unheard(err)
 	if !c.Forget(n) {
 		return nil // it was settled meanwhile
 	}
@@ -341,8 +342,27 @@ func (c *Child) Forget(n int64) bool {
 	return ok
 }
 
-func (c *Child) Send(m *Message, id []byte) error { return c.in.message(m, id) }
-func (c *Child) Put(line []byte) error            { return c.in.put(line) }
+func (c *Child) Send(m *Message, id []byte) error { return c.unheard(c.in.message(m, id)) }
+func (c *Child) Put(line []byte) error            { return c.unheard(c.in.put(line)) }
+
+// unheard notes that something could not be written to the child. Nothing can be
+// after that, so a child that goes on without reading is ended: it would be of no
+// use until somebody did.
+func (c *Child) unheard(err error) error {
+	if err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed == nil {
+		c.closed = ErrUpstreamClosed
+		close(c.deaf)
+		if errors.Is(err, ErrStalled) {
+			c.cfg.Log.Warn("the server does not read and is ended", "err", err)
+		}
+	}
+	return err
+}
 
 // readMessages reads the child's standard output to its end.
 func (c *Child) readMessages(r io.Reader) {

@@ -151,6 +151,9 @@ func (p *Pipeline) run(ctx context.Context, c *Call) {
 	flight, err := turn.Copy(c.record)
 	if err != nil {
 		turn.Release()
+		if c.state.Exists() { // it was not used
+			p.rounds.give(c.state.Text(), c.tool, c.argumentDigest())
+		}
 		c.done(p.unrecordable(c, err))
 		return
 	}

@@ -262,6 +262,40 @@ func serveShell(t *testing.T, script string, limits proxy.Restarts) (file string
 	return file, guardChild(t, p, child, limits)
 }
 
+// A server that reads no more, or has closed its input, and goes on is ended and
+// started again.
+func TestAServerThatDoesNotRead(t *testing.T) {
+	for name, deaf := range map[string]string{"it sleeps": "exec sleep 600", "it closes its input": "exec sleep 600 <&-"} {
+		t.Run(name, func(t *testing.T) {
+			lives := filepath.Join(t.TempDir(), "lives")
+			p, err := proxy.New(proxy.Config{Mode: proxy.RulesOnly, Timeout: patience}, nil, nil, testLog(t), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := guardChild(t, p, proxy.ChildConfig{
+				Command: "/bin/sh", Args: []string{"-c", `while read line; do
+					id=${line#*'"id":'}; echo '{"jsonrpc":"2.0","id":'"${id%%,*}"',"result":{}}'
+					if [ ! -e "$LIVES" ]; then >"$LIVES"; ` + deaf + `; fi
+				done`}, Getenv: os.Getenv, Env: []proxy.Variable{{Name: "LIVES", Value: lives}},
+				Stderr: testWriter{t}, Log: testLog(t),
+				Timeout: 200 * time.Millisecond, Steps: proxy.Steps{AfterClose: time.Millisecond, AfterTerm: patience},
+			}, atOnce)
+			w.agent(fmt.Sprintf(pingOf, "1"))
+			w.toAgent.want(fmt.Sprintf(pongOf, "1"))
+			w.agent(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"ping","params":{"a":"`+strings.Repeat("a", 1<<20)+`"}}`, "2"))
+			if got := w.toAgent.next(); !strings.Contains(got, `"id":2,"error"`) {
+				t.Errorf("got %s", got)
+			}
+			w.agent(fmt.Sprintf(pingOf, "3"))
+			w.toAgent.want(fmt.Sprintf(pongOf, "3"))
+			w.agentIn.Close()
+			if err := w.wait(); err != nil {
+				t.Errorf("the guard ended: %v", err)
+			}
+		})
+	}
+}
+
 // A server that does not stay is given up after so many starts, with the reason.
 func TestRestartsHaveABound(t *testing.T) {
 	file, w := serveShell(t, `read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; exit 3`, atOnce)
