@@ -39,7 +39,7 @@ func New(cfg Config, rules *Rules, chain Chain, log *slog.Logger, now func() tim
 	}
 	secrets, err := NewSecrets(cfg.Credentials)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("a credential: %w", err)
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -41,12 +42,12 @@ type pattern struct {
 // NewSecrets prepares for credentials. An error does not name them.
 func NewSecrets(credentials []string) (*Secrets, error) {
 	s := new(Secrets)
-	for i, c := range credentials {
+	for _, c := range credentials {
 		switch {
 		case len(c) < minSecret:
-			return nil, fmt.Errorf("credential %d of %d: it has fewer than %d bytes, too few to be told from other text", i+1, len(credentials), minSecret)
+			return nil, fmt.Errorf("it has fewer than %d bytes, too few to be told from other text", minSecret)
 		case !utf8.ValidString(c):
-			return nil, fmt.Errorf("credential %d of %d: it is not valid UTF-8", i+1, len(credentials))
+			return nil, errors.New("it is not valid UTF-8, which no text of a message could hold")
 		}
 		s.patterns = append(s.patterns, pattern{text: []byte(c)})
 		for _, core := range cores([]byte(c)) {

@@ -197,6 +197,9 @@ func (w *world) readProgram(pointer string, s *settings.Server) {
 			continue
 		}
 		c, err := settings.ReadCredential(e.File)
+		if err == nil {
+			_, err = proxy.NewSecrets([]string{c.Reveal()})
+		}
 		if err != nil {
 			w.fault(at, "%v", &settings.CredentialError{Name: e.Name, File: e.File, Err: err})
 			continue

@@ -60,9 +60,9 @@ func (r *reader) env(p at) []EnvVar {
 		ok := r.object(p,
 			field{name: "file", read: func(p at) { e.File, _ = r.path(p) }},
 			field{name: "value", read: func(p at) {
-				if !p.v.Is("") {
-					e.Value, _ = r.text(p, 32*maxText) // as long as Linux lets one variable be
-				}
+				// An empty one is to most servers one that is not set. The bound is
+				// what Linux lets one variable be.
+				e.Value, _ = r.text(p, 32*maxText)
 			}})
 		if ok && p.v.Member("file").Exists() == p.v.Member("value").Exists() {
 			r.wrong(p, `expected exactly one of "file", for a credential, and "value"`)

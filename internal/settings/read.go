@@ -288,6 +288,11 @@ func (r *reader) defaultFiles(root at, s *Settings) {
 		}
 		if a.Book != "" {
 			hold(at{p.v, p.ptr + "/book"}, "the file of denials", a.Book+".denials.jsonl")
+			hold(at{p.v, p.ptr + "/book"}, "the book's lock", a.Book+".lock")
+		}
+		if a.Ledger != "" {
+			hold(at{p.v, p.ptr + "/ledger"}, "the ledger's lock", a.Ledger+".lock")
+			hold(at{p.v, p.ptr + "/ledger"}, "the folder of windows", a.Ledger+".windows")
 		}
 	}
 	if s.Agent != nil {
