@@ -31,7 +31,7 @@ func (p *Pipeline) passes(method string) bool {
 // such a message without an id is no notification, and a server that did what it
 // says all the same would have done it unjudged.
 func judged(method string) bool {
-	return rules.IsMethod(method) || strings.HasPrefix(method, "tools/") || strings.HasPrefix(method, "tasks/")
+	return rules.IsMethod(method) || strings.HasPrefix(method, "tools/") || ofTasks(method)
 }
 
 // keeps is why a request other than tools/call is kept from the server; nil lets
