@@ -237,7 +237,8 @@ func (w *drafter) rule(id string, g *group) {
 		member = "url"
 		held, say = object("scheme", `["https"]`, "public", "true"), "Only https pages of the public internet may be opened."
 	case likeCommand:
-		held, say = object("programs", `["ls", "cat", "pwd"]`), "Only ls, cat and pwd may be run."
+		// None that prints or changes a file: the guard's own keys are files too.
+		held, say = object("programs", `["ls", "pwd"]`), "Only ls and pwd may be run."
 	}
 	var condition string
 	ok := ""
@@ -321,17 +322,7 @@ func (w *drafter) examples(like likeness) (good, bad, unclear, is string) {
 func (w *drafter) firstCases(id string, g *group) {
 	good, bad, unclear, is := w.examples(g.like)
 	for i, t := range g.tools {
-		with := func(value string) string {
-			args := empty()
-			for like, all := range w.args(t.tool) {
-				if like != g.like {
-					ordinary, _, _, _ := w.examples(like)
-					fill(args, all, like, ordinary)
-				}
-			}
-			fill(args, t.args, g.like, value)
-			return object("tool", quote(t.tool.Name), "arguments", args.String())
-		}
+		with := func(value string) string { return w.call(t, g.like, value) }
 		add := func(name, call, expect string) {
 			w.cases = append(w.cases, draftCase{name: name, text: object("call", call, "expect", expect)})
 		}
@@ -341,6 +332,20 @@ func (w *drafter) firstCases(id string, g *group) {
 			add(fmt.Sprintf("%s: %s that can be read in two ways", t.tool.Name, is), with(unclear), object("refused", quote(id), "code", `"cannot-judge"`))
 		}
 	}
+}
+
+// call is one of a tool with a value in its arguments of one likeness; what stands
+// in the others is ordinary.
+func (w *drafter) call(t *groupTool, of likeness, value string) string {
+	args := empty()
+	for like, all := range w.args(t.tool) {
+		if like != of {
+			ordinary, _, _, _ := w.examples(like)
+			fill(args, all, like, ordinary)
+		}
+	}
+	fill(args, t.args, of, value)
+	return object("tool", quote(t.tool.Name), "arguments", args.String())
 }
 
 // fill puts a value into the arguments that must be there, and the first.

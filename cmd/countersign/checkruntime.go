@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"countersign/internal/ijson"
 	"countersign/internal/problem"
@@ -61,7 +64,7 @@ func (p *program) checkRuntime(ctx context.Context, w *world) *liveServer {
 		return nil
 	}
 	live := w.holdLive(inventory)
-	w.lintLive(inventory)
+	w.lintLive(inventory, p.now())
 	return live
 }
 
@@ -168,7 +171,7 @@ const maxToolDepth = 512
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // lintLive holds the rules against a server's tools (content rules, section 11).
-func (w *world) lintLive(inventory *proxy.Inventory) {
+func (w *world) lintLive(inventory *proxy.Inventory, now time.Time) {
 	if w.rules == nil || len(w.rules.Files) == 0 {
 		return
 	}
@@ -184,4 +187,35 @@ func (w *world) lintLive(inventory *proxy.Inventory) {
 	}
 	warnings, _ := suite.Lint()
 	w.warnings = append(w.warnings, warnings...)
+	w.holdOwnFiles(suite, now)
+}
+
+// holdOwnFiles warns where the rules let tools have the guard's own files: an agent
+// that reads the keys, or changes the settings, needs no guard to pass.
+func (w *world) holdOwnFiles(suite *rulestest.Suite, now time.Time) {
+	s := w.settings
+	own := []struct{ what, path string }{{"the settings", filepath.Join(s.Dir, filepath.Base(s.File))}}
+	if w.signs() {
+		own = append(own, struct{ what, path string }{"the agent's keys", s.Agent.Keys}, struct{ what, path string }{"the guard's keys", s.Executor.Keys})
+	}
+	for _, o := range own {
+		if tools := suite.Reaching(o.path, now); len(tools) > 0 {
+			names := strings.Join(quoted(tools[:min(len(tools), maxNamed)]), ", ")
+			if more := len(tools) - maxNamed; more > 0 {
+				names += fmt.Sprintf(" and %d more", more)
+			}
+			w.warn("/contentRules", "the rules let %s have %s, which holds %s: keep the guard's files out of every folder that the rules let paths lie in", names, o.path, o.what)
+		}
+	}
+}
+
+// maxNamed is how many tools a warning names; the others have the same remedy.
+const maxNamed = 3
+
+func quoted(names []string) []string {
+	var out []string
+	for _, n := range names {
+		out = append(out, problem.Quoted(n))
+	}
+	return out
 }

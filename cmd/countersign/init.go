@@ -28,7 +28,8 @@ left.
 With --from it starts that server in the current folder, lists its tools, and
 drafts from them: an action for each tool, a rule for each argument that holds a
 path, a URL or a command, tests that notice every change of those rules, and the
-pin file. The current folder is the one that paths may lie in.`,
+pin file. Paths may lie in the folder "workspace" beside the settings, not in the
+current one, since an agent that reaches the guard's own files passes any guard.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from != "" {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,6 +25,11 @@ const (
 	pinsFile   = "pins.json"
 	rulesFile  = "content-rules.json"
 	thumbprint = "<the thumbprint of the passkey that signs the slip>"
+
+	// workspace is the folder that drafted rules let paths lie in. It is not the
+	// current one, where the guard's keys, settings and records come to stand: an
+	// agent that can read or change those needs no guard to pass.
+	workspace = "workspace"
 )
 
 // initFrom starts a server, lists its tools, and writes settings, rules, tests and
@@ -58,7 +64,7 @@ func (p *program) initFrom(ctx context.Context, command string) error {
 	}
 	name := shortOf(inventory.Name)
 	draft, err := rulestest.MakeDraft(ctx, server, rulestest.DraftOptions{
-		Name: name, Workspace: []string{dir}, Base: dir, RulesFile: rulesFile, Options: testOptions(),
+		Name: name, Workspace: []string{filepath.Join(dir, workspace)}, Base: dir, RulesFile: rulesFile, Options: testOptions(),
 	})
 	if err != nil {
 		return fmt.Errorf("drafting rules: %w", err)
@@ -79,6 +85,9 @@ func (p *program) initFrom(ctx context.Context, command string) error {
 	}
 	for _, t := range draft.Tools {
 		p.say("%s: %s", t.Name, t.Action)
+	}
+	if bytes.Contains(draft.Rules, []byte(`"@workspace"`)) {
+		p.note("paths may lie in %s alone, which is yours to make: keep the guard's own files, which stand here, out of every folder that the rules let paths lie in", filepath.Join(dir, workspace))
 	}
 	p.note("the actions are guesses from the tools' names, and the rules a beginning: read both; then countersign keys, a signed slip, countersign check")
 	if n := len(draft.Open); n > 0 {
