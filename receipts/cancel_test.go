@@ -285,6 +285,37 @@ func TestRollover(t *testing.T) {
 	if len(k.lines(k.cfg.Book+aside)) != 4 || len(k.lines(k.cfg.Book+".denials.jsonl"+aside)) != 2 {
 		t.Fatal("what was put aside is not whole")
 	}
+	// The book that was put aside is held against the lines of its own time, by its
+	// root alone: one that lost its last line is no longer it, and the guard's own
+	// comparison, which gives no root, takes none in the place of the present one.
+	old := receipts.CompareInput{PublicKey: k.cfg.LedgerKey.Public()}
+	joined := func(lines []string) *strings.Reader { return strings.NewReader(strings.Join(lines, "\n") + "\n") }
+	compare := func(book []string, root string) receipts.CompareReport {
+		old.Ledger, old.Denials = joined(k.lines(k.cfg.Ledger)), joined(k.lines(receipts.DenialsBeside(k.cfg.Book+aside)))
+		old.Book, old.Root = joined(book), root
+		r, err := receipts.Compare(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	lines := k.lines(k.cfg.Book + aside)
+	rootOf := func(lines []string) string {
+		r, err := receipts.VerifyBook(joined(lines), receipts.CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Root
+	}
+	if r := compare(lines, rootOf(lines)); !r.Clean() || r.Receipts != 3 || r.Denials != 2 || r.Earlier != 0 || "."+r.Aside != aside {
+		t.Errorf("the book put aside: %+v", r)
+	}
+	if r := compare(lines, ""); r.Clean() || r.Aside != "" {
+		t.Errorf("the book put aside in the place of the present one: %+v", r)
+	}
+	if r := compare(lines[:3], rootOf(lines[:3])); r.Clean() || r.Aside != "" {
+		t.Errorf("the book put aside, cut: %+v", r)
+	}
 	c = k.open()
 	if r, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != "" || r.Seq != 1 {
 		t.Fatalf("%+v %s", r, code)

@@ -17,6 +17,10 @@ type CompareInput struct {
 	Book      io.Reader
 	Denials   io.Reader         // nil: there is no such file
 	PublicKey ed25519.PublicKey // of the ledger; nil: the one its first line names
+	// Root is the book's top fingerprint: a book that was put aside whole is then
+	// held against the lines of its time. Without it the book is the one that the
+	// ledger goes on with, and one put aside in its place differs.
+	Root string
 }
 
 // Difference is one record on which ledger and book (or denials) differ.
@@ -47,11 +51,12 @@ func (d Difference) String() string {
 
 // CompareReport is how a ledger and its book and denials compare.
 type CompareReport struct {
-	Receipts    int          `json:"receipts"` // in the ledger, of this book
-	Denials     int          `json:"denials"`  // in the ledger, beside this book
-	Earlier     int          `json:"earlier"`  // receipts and denials of books put aside before
-	Counted     int64        `json:"counted"`  // refusals the ledger only counted
-	OpenCall    int64        `json:"openCall"` // line of a call without outcome; 0 for none
+	Receipts    int          `json:"receipts"`        // in the ledger, of this book
+	Denials     int          `json:"denials"`         // in the ledger, beside this book
+	Earlier     int          `json:"earlier"`         // receipts and denials of books put aside before
+	Counted     int64        `json:"counted"`         // refusals the ledger only counted
+	Aside       string       `json:"aside,omitempty"` // the name under which this book was put aside, "" where it was not
+	OpenCall    int64        `json:"openCall"`        // line of a call without outcome; 0 for none
 	Differences []Difference `json:"differences"`
 	// LedgerOnly are receipts that name an approval: such a stub carries exactly
 	// the approval's details, so what came of the call stands in the ledger alone.
@@ -163,6 +168,9 @@ func Compare(in CompareInput) (CompareReport, error) {
 				return r, nil
 			}
 		}
+		if r.Aside != "" {
+			continue // the line is of a later book; its chain and signature are checked
+		}
 		switch b := l.Body.(type) {
 		case *OutcomeLine:
 			if stub, err := ReadStub(b.Stub); err == nil {
@@ -172,7 +180,11 @@ func Compare(in CompareInput) (CompareReport, error) {
 				}
 			}
 		case *NoticeLine:
-			if b.What == noticeRollover {
+			switch {
+			case b.What != noticeRollover:
+			case in.Root != "" && in.Root == b.SHA256:
+				r.Aside = b.File
+			default:
 				r.Earlier += len(receipts.list) + len(denials.list)
 				r.LedgerOnly = nil
 				receipts, denials = keptList{of: KindStub}, keptList{of: KindDenial}
@@ -187,7 +199,7 @@ func Compare(in CompareInput) (CompareReport, error) {
 			}
 		}
 	}
-	if s.call != nil {
+	if s.call != nil && r.Aside == "" {
 		r.OpenCall = s.callSeq + 1
 	}
 	r.Receipts, r.Denials = len(receipts.list), len(denials.list)

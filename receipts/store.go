@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
+	"strings"
 )
 
 // Store keeps the logs of chains: append a line, make it durable, read from, lock
@@ -26,6 +28,16 @@ type Place struct {
 
 // Denials is the path of the denials that stand beside the book.
 func (p Place) Denials() string { return p.Book + ".denials.jsonl" }
+
+// aside is the end of the name of a book that was put aside.
+var aside = regexp.MustCompile(`\.until-record-[0-9]+$`)
+
+// DenialsBeside is the path of the denials that belong to a book, which may be one
+// that was put aside.
+func DenialsBeside(book string) string {
+	end := aside.FindString(book)
+	return Place{Book: strings.TrimSuffix(book, end)}.Denials() + end
+}
 
 // Logs are the open logs of a chain that is held.
 type Logs struct {

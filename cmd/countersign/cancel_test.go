@@ -159,9 +159,16 @@ func TestRollover(t *testing.T) {
 	if _, out, errs := command(t, hello, "stdio", "--config", config); !strings.Contains(out, `"text":"hello there"`) {
 		t.Errorf("a call after it: %s\n%s", out, errs)
 	}
-	old, err := filepath.Glob(filepath.Join(dir, "book.jsonl*until*"))
-	if err != nil || len(old) == 0 {
-		t.Errorf("the old book: %q, %v", old, err)
+	old, err := filepath.Glob(filepath.Join(dir, "book.jsonl.until*"))
+	if err != nil || len(old) != 1 {
+		t.Fatalf("the old book: %q, %v", old, err)
+	}
+	// The old book is checked and compared as the new one is.
+	for _, book := range []string{old[0], filepath.Join(dir, "book.jsonl")} {
+		code, out, errs := command(t, "", "verify", book, "--issuer", passkey.Issuer().Key.Thumbprint(), "--ledger", filepath.Join(dir, "ledger.jsonl"))
+		if code != exitDone || !strings.Contains(out, "ledger and book agree: 1 receipt") {
+			t.Errorf("%s: code %d\n%s%s", book, code, out, errs)
+		}
 	}
 }
 

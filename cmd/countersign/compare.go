@@ -38,7 +38,7 @@ func (p *program) compare(config string) error {
 	if w.ledgerKey == nil {
 		return hint(fmt.Errorf("the keys:\n%w", w.problems.Err()), "the ledger is held against its own key")
 	}
-	r, err := compareFiles(a.Ledger, a.Book, w.ledgerKey.Public())
+	r, err := compareFiles(a.Ledger, a.Book, w.ledgerKey.Public(), "")
 	if err != nil {
 		return err
 	}
@@ -73,6 +73,9 @@ func (p *program) tellComparison(r *receipts.CompareReport) {
 		p.say("  %d refusals were only counted, and have no denial", r.Counted)
 	}
 	if r.Clean() {
+		if r.Aside != "" {
+			p.say("  the book is the one that was put aside as %s", r.Aside)
+		}
 		p.say("ledger and book agree: %s, %s", plural(r.Receipts, "receipt"), plural(r.Denials, "denial"))
 	}
 }

@@ -161,7 +161,7 @@ func (w *world) holdRecords() error {
 	if w.ledgerKey != nil {
 		key = w.ledgerKey.Public()
 	}
-	r, err := compareFiles(a.Ledger, a.Book, key)
+	r, err := compareFiles(a.Ledger, a.Book, key, "")
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (v *verdict) readBook(r io.Reader, f verifyFlags) (err error) {
 // readDenials checks the denials beside a book, where there are any, by the keys
 // of the book's slips.
 func (v *verdict) readDenials(book string) error {
-	f, err := plainfile.Open(receipts.Place{Book: book}.Denials())
+	f, err := plainfile.Open(receipts.DenialsBeside(book))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -195,7 +195,7 @@ func atEntry(i int) string {
 
 // holdLedger checks a ledger and holds the book and its denials against it.
 func (v *verdict) holdLedger(book, ledger string) error {
-	c, err := compareFiles(ledger, book, nil)
+	c, err := compareFiles(ledger, book, nil, v.Book.Root)
 	if err != nil {
 		return err
 	}
@@ -221,16 +221,17 @@ func (v *verdict) holdLedger(book, ledger string) error {
 
 // compareFiles holds a ledger against a book and the denials beside it. The book
 // and the denials are opened first, so that a guard that runs cannot make the
-// ledger look older than they are.
-func compareFiles(ledger, book string, key []byte) (*receipts.CompareReport, error) {
-	in := receipts.CompareInput{PublicKey: key}
+// ledger look older than they are. With its root the book may be one that was put
+// aside.
+func compareFiles(ledger, book string, key []byte, root string) (*receipts.CompareReport, error) {
+	in := receipts.CompareInput{PublicKey: key, Root: root}
 	b, err := plainfile.Open(book)
 	if err != nil {
 		return nil, fmt.Errorf("reading the book: %w", err)
 	}
 	defer b.Close()
 	in.Book = b
-	d, err := plainfile.Open(receipts.Place{Book: book}.Denials())
+	d, err := plainfile.Open(receipts.DenialsBeside(book))
 	switch {
 	case err == nil:
 		defer d.Close()
