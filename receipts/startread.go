@@ -327,6 +327,10 @@ func (f *found) readBook(ctx context.Context) error {
 		e := add(p.text)
 		c.book.wrote(p.text)
 		if len(e.Problems) > 0 {
+			if e.Problems[0].Code == CodeIssuerNotExpected {
+				f.stop.add(path, line, "a slip by %s, which agent.issuerKeys does not name (%s): keep the thumbprint there for as long as the book holds the slip. %s", e.IssuerKey, e.Problems[0].Code, notChanged)
+				return nil
+			}
 			f.stop.add(path, line, "%s: %s. The book is not sound; look into it with `countersign verify`. %s", e.Problems[0].Code, e.Problems[0].Message, notChanged)
 			return nil
 		}

@@ -327,6 +327,10 @@ func (w *world) readSlip() {
 	c := receipts.NewChecker(receipts.CheckOptions{IssuerKeys: a.IssuerKeys})
 	entry := c.Add(receipts.AppendLine(nil, receipts.KindSlip, b))
 	for _, p := range entry.Problems {
+		if p.Code == receipts.CodeIssuerNotExpected {
+			w.fault("/agent/slip", "the slip %s is by %s, which agent.issuerKeys does not name: put it there only if you know whose it is (%s)", a.Slip, entry.IssuerKey, p.Code)
+			continue
+		}
 		w.fault("/agent/slip", "the slip %s: %s (%s)", a.Slip, p.Message, p.Code)
 	}
 	if len(entry.Problems) > 0 || entry.Verified != receipts.VerifiedAll {

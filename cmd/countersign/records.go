@@ -136,13 +136,21 @@ func (w *world) readBook(f *os.File) error {
 	if err != nil {
 		return err
 	}
+	unknown := false // a slip is by a passkey that the settings do not name
 	for _, e := range r.Entries {
 		if half && e.Index == r.Size-1 && len(e.Problems) > 0 {
 			w.mended(f.Name(), int64(e.Index)+1)
 			continue
 		}
 		for _, p := range e.Problems {
-			w.at(f.Name(), int64(e.Index)+1, "%s (%s)", p.Message, p.Code)
+			switch {
+			case p.Code == receipts.CodeIssuerNotExpected:
+				unknown = true
+				w.at(f.Name(), int64(e.Index)+1, "a slip by %s, which agent.issuerKeys does not name: keep the thumbprint there for as long as the book holds the slip (%s)", e.IssuerKey, p.Code)
+			case unknown && p.Code == receipts.CodeSlipUnusable: // what follows from it
+			default:
+				w.at(f.Name(), int64(e.Index)+1, "%s (%s)", p.Message, p.Code)
+			}
 		}
 	}
 	for _, p := range r.Problems {
