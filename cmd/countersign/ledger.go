@@ -15,12 +15,10 @@ import (
 )
 
 func (p *program) ledgerCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := parent(&cobra.Command{
 		Use:   "ledger",
 		Short: "Work on the guard's own copy of every call",
-		Args:  cobra.NoArgs,
-		RunE:  needsCommand,
-	}
+	})
 	cmd.AddCommand(p.ledgerVerifyCommand())
 	return cmd
 }

@@ -41,6 +41,7 @@ type program struct {
 	rand     io.Reader
 	logAs    string        // text or json
 	asJSON   bool          // of the command that runs
+	noHelp   error         // why help that was asked for could not be given
 	patience time.Duration // how long a guard that holds the records is waited for
 }
 
@@ -78,6 +79,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = p.noHelp
+	}
 	switch {
 	case err == nil:
 		return exitDone
@@ -101,7 +105,7 @@ type failed struct{ error }
 func (f *failed) Unwrap() error { return f.error }
 
 func (p *program) root() *cobra.Command {
-	root := &cobra.Command{
+	root := parent(&cobra.Command{
 		Use:   "countersign",
 		Short: "A guard in front of an MCP tool server",
 		Long: `countersign stands between an agent and an MCP tool server. It holds each tool
@@ -110,27 +114,37 @@ refuses the others, and writes a countersigned receipt for each it lets through.
 
 Begin with "countersign demo", which needs nothing and writes into a new
 temporary folder alone.`,
-		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return hint(errors.New("no command given"), `"countersign help" lists them`)
-		},
-	}
+	})
 	root.SetVersionTemplate("countersign {{.Version}}\n")
 	root.PersistentFlags().StringVar(&p.logAs, "log", "text", "how logs are written to standard error: text or json")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if p.logAs != "text" && p.logAs != "json" {
 			return fmt.Errorf("--log %q, expected text or json", p.logAs)
 		}
-		return nil
+		return flagsFit(cmd)
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			return unknown(cmd, words[0]) // the flag is that command's
+		}
 		return hint(err, `"%s --help" shows what it takes`, cmd.CommandPath())
 	})
 	root.AddCommand(p.demoCommand(), p.stdioCommand(), p.rulesCommand(), p.keysCommand(), p.signCommand(), p.initCommand(), p.checkCommand(), p.pinCommand(),
 		p.verifyCommand(), p.compareCommand(), p.ledgerCommand(), p.cancelCommand(), p.settleCommand(), p.rolloverCommand(), p.versionCommand())
+	root.SetHelpCommand(helpCommand())
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		// Help about a command that is not there is none about the one above it.
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			p.noHelp = unknown(cmd, words[0])
+			return
+		}
+		help(cmd, args)
+	})
+	plainly(root)
 	return root
 }
 

@@ -13,21 +13,14 @@ import (
 )
 
 func (p *program) rulesCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := parent(&cobra.Command{
 		Use:   "rules",
 		Short: "Work on rules files",
-		Args:  cobra.NoArgs,
-		RunE:  needsCommand,
-	}
+	})
 	cmd.AddCommand(p.rulesCheckCommand(), p.rulesExplainCommand(), p.rulesTryCommand(), p.rulesBenchCommand(), p.rulesFmtCommand(), p.rulesFingerprintCommand(),
 		p.rulesSchemaCommand())
 	cmd.AddCommand(p.testCommands()...)
 	return cmd
-}
-
-// needsCommand is the run of a command that has only commands below it.
-func needsCommand(cmd *cobra.Command, _ []string) error {
-	return hint(fmt.Errorf("%s needs a command", cmd.CommandPath()), `"%s --help" lists them`, cmd.CommandPath())
 }
 
 func (p *program) rulesCheckCommand() *cobra.Command {
