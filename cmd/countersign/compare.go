@@ -15,8 +15,10 @@ func (p *program) compareCommand() *cobra.Command {
 		Use:   "compare",
 		Short: "Hold the ledger against the book and the denials",
 		Long: `compare finds what was left out of the book or the denials, added to them or
-altered, by the guard's own copy of every call. It may run beside a guard. Exit
-codes: 0 nothing differs; 1 something does; 2 a file cannot be read.`,
+altered, by the guard's own copy of every call. It may run beside a guard, and
+needs the settings; "countersign verify BOOK --ledger LEDGER" needs the files alone.
+
+Exit codes: 0 nothing differs; 1 something does; 2 a file cannot be read.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return p.compare(config) },
 	}, &config))

@@ -31,7 +31,7 @@ func (p *program) ledgerVerifyCommand() *cobra.Command {
 		Long: `verify checks a ledger and says what it could not show, such as lines cut off its
 end where no head was kept. KEY is the ledger's public key: the 43 characters of
 it, or a file that holds them or PEM. --head names a file with the head kept from
-an earlier run, the object "head" of its --json answer.
+an earlier run: its --json answer, or the object "head" of it.
 
 Exit codes: 0 sound, under the key given; 1 anything else; 2 a file cannot be
 read. Without --pubkey the answer is never 0: the key would be the one the ledger
@@ -44,17 +44,20 @@ names itself.`,
 	return p.answers(cmd)
 }
 
-// maxKeyText is far more than a public key in PEM.
-const maxKeyText = 4096
+const (
+	maxKeyText  = 4096     // far more than a public key in PEM
+	maxHeadText = 64 << 10 // far more than the answer that holds a head
+)
 
-var publicKeyForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+// digestForm is that of a public key too: 32 bytes in base64url.
+var digestForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 func readPublicKey(text string) (ed25519.PublicKey, error) {
 	b := []byte(text)
-	if !publicKeyForm.MatchString(text) {
+	if !digestForm.MatchString(text) {
 		var err error
 		if b, err = plainfile.Read(text, maxKeyText); err != nil {
-			return nil, fmt.Errorf("reading the public key: %w", err)
+			return nil, hint(fmt.Errorf("reading the public key: %w", err), `--pubkey takes the 43 characters that "countersign check" prints, or a file that holds them`)
 		}
 	}
 	key, err := receipts.ParsePublicKey([]byte(strings.TrimSuffix(string(b), "\n")))
@@ -73,7 +76,7 @@ type headForm struct {
 
 func readHead(path string) (*receipts.Head, error) {
 	bad := func(err error) (*receipts.Head, error) { return nil, fmt.Errorf("the head %s: %w", path, err) }
-	b, err := plainfile.Read(path, maxKeyText)
+	b, err := plainfile.Read(path, maxHeadText)
 	if err != nil {
 		return bad(err)
 	}
@@ -82,10 +85,13 @@ func readHead(path string) (*receipts.Head, error) {
 		return bad(err)
 	}
 	v := doc.Root()
+	if head := v.Member("head"); head.Exists() {
+		v = head // the whole answer was kept
+	}
 	size, ok := v.Member("size").Int()
 	h := &receipts.Head{Size: size, Last: v.Member("last").Text(), Root: v.Member("root").Text()}
-	if !ok || size < 1 || v.Len() != 3 || !publicKeyForm.MatchString(h.Last) || !publicKeyForm.MatchString(h.Root) {
-		return bad(errors.New(`expected {"size": …, "last": …, "root": …} with two digests`))
+	if !ok || size < 1 || v.Len() != 3 || !digestForm.MatchString(h.Last) || !digestForm.MatchString(h.Root) {
+		return bad(errors.New(`expected an answer of "ledger verify --json", or its {"size": …, "last": …, "root": …} with two digests`))
 	}
 	return h, nil
 }

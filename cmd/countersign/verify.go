@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"countersign/internal/plainfile"
+	"countersign/internal/problem"
 	"countersign/receipts"
 )
 
@@ -82,6 +84,9 @@ func (p *program) verify(path string, f verifyFlags) error {
 }
 
 func verifyBook(path string, f verifyFlags) (*verdict, error) {
+	if err := errors.Join(digests("issuer", f.issuers), digests("sealer", f.sealers)); err != nil {
+		return nil, hint(err, "no key has another, so the answer would be no whatever the book holds")
+	}
 	book, err := plainfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the book: %w", err)
@@ -101,6 +106,16 @@ func verifyBook(path string, f verifyFlags) (*verdict, error) {
 	}
 	v.Sound = len(v.Against) == 0
 	return v, nil
+}
+
+// digests looks at the form of what a flag was given.
+func digests(flag string, given []string) error {
+	for _, d := range given {
+		if !digestForm.MatchString(d) {
+			return fmt.Errorf("--%s %s, expected 43 characters of base64url", flag, problem.Quoted(d))
+		}
+	}
+	return nil
 }
 
 // against notes a reason for which the answer is no.
@@ -214,9 +229,18 @@ func (v *verdict) holdLedger(book, ledger string) error {
 		v.against("the ledger is %s", r.Summary())
 	}
 	if !c.Clean() {
-		v.against("the ledger and the book differ")
+		why := ""
+		if denials := receipts.DenialsBeside(book); c.Denials > 0 && !there(denials) {
+			why = "; there is no " + denials + " beside the book"
+		}
+		v.against("the ledger and the book differ%s", why)
 	}
 	return nil
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // compareFiles holds a ledger against a book and the denials beside it. The book
