@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"countersign/engine"
+	"countersign/internal/ijson"
 	"countersign/internal/pathtext"
 	"countersign/internal/plainfile"
 	"countersign/rules"
@@ -168,16 +170,13 @@ func (p *program) tryRules(paths []string) error {
 		if line == "" {
 			continue
 		}
-		if !strings.HasPrefix(line, "{") {
-			tool, arguments, _ := strings.Cut(line, " ")
-			line = fmt.Sprintf(`{"tool":%q}`, tool)
-			if arguments = strings.TrimSpace(arguments); arguments != "" {
-				line = fmt.Sprintf(`{"tool":%q,"arguments":%s}`, tool, arguments)
-			}
-		}
-		suite, err := suiteOf(paths)
+		call, err := callOf(line)
+		var suite *rulestest.Suite
 		if err == nil {
-			c, problems := rulestest.ReadCall("call", []byte(line))
+			suite, err = suiteOf(paths)
+		}
+		if err == nil {
+			c, problems := rulestest.ReadCall("call", call)
 			if err = problems.Err(); err == nil {
 				if err = p.explain(suite.Judge(c, p.now())); errors.Is(err, errNo) {
 					err = nil // the answer to one line is none to the whole
@@ -192,4 +191,29 @@ func (p *program) tryRules(paths []string) error {
 		return fmt.Errorf("reading a line: %w", err)
 	}
 	return nil
+}
+
+// callOf is the call of a line that was typed: the call itself, or the name of a
+// tool and its arguments. An error names the place in the line.
+func callOf(line string) ([]byte, error) {
+	if strings.HasPrefix(line, "{") {
+		return []byte(line), nil
+	}
+	tool, arguments, _ := strings.Cut(line, " ")
+	call := struct {
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments,omitempty"`
+	}{Tool: tool}
+	if arguments = strings.TrimSpace(arguments); arguments != "" {
+		if _, err := ijson.Parse([]byte(arguments), ijson.Options{}); err != nil {
+			at := len(line) - len(arguments)
+			if e := (*ijson.Error)(nil); errors.As(err, &e) {
+				_, column := ijson.Position([]byte(line), at+e.Offset)
+				return nil, fmt.Errorf("line:1:%d: the arguments are not strict JSON: %s", column, e.Msg)
+			}
+			return nil, fmt.Errorf("line:1:%d: the arguments: %w", at+1, err)
+		}
+		call.Arguments = json.RawMessage(arguments)
+	}
+	return json.Marshal(call)
 }
