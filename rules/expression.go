@@ -73,7 +73,7 @@ func (r *reader) typed(kind string, operand []byte) (celexpr.Judge, int, error) 
 		return nil, 0, errors.New(first.Pointer + ": " + first.Msg)
 	}
 	if c.Judge == nil {
-		return nil, 0, errors.New("expected the operand of section 4")
+		return nil, 0, errors.New("expected an object, as the test of that name in a rule has it")
 	}
 	return c.Judge, r.entries - before, nil
 }

@@ -127,7 +127,7 @@ func (r *reader) test(p place, selection string, unknown bool) *Test {
 		t.Checks = append(t.Checks, c)
 	}
 	if len(t.Checks) == 0 && selection != "" && !unknown {
-		r.Fault(p, "a selection without a test, expected one of section 3 beside %q: \"present\", \"is\", \"contains\", \"path\" …", selection)
+		r.Fault(p, "a selection without a test, expected one beside %q: \"present\", \"is\", \"contains\", \"path\" …", selection)
 	}
 	r.together(p, t)
 	r.bounds(p, t)

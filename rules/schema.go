@@ -22,7 +22,7 @@ type Beyond struct {
 func BeyondSchema() []Beyond {
 	return []Beyond{
 		{"size", "a file over MaxBytes"},
-		{"strict-json", "a repeated member, an inexact number, half a surrogate pair and all else of section 7: a schema sees values, not text"},
+		{"strict-json", "a repeated member, an inexact number, half a surrogate pair and all else that strict JSON is not: a schema sees values, not text"},
 		{"nesting", "lists and objects nested over MaxDepth"},
 		{"same-id", "two rules of one id"},
 		{"set", "files of one name, or rules of one id, in one set"},

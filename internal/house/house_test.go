@@ -4,10 +4,14 @@ package house_test
 
 import (
 	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +132,45 @@ func TestOneReaderOfJSON(t *testing.T) {
 	}
 	if looked < 10 {
 		t.Errorf("looked at %d files only", looked)
+	}
+}
+
+// A person who reads a message has no document with numbered sections, but for
+// the published ones that it names.
+func TestMessagesNameNoSection(t *testing.T) {
+	section := regexp.MustCompile(`(?:RFC \d+,? )?\bsection \d`)
+	looked := 0
+	for _, dir := range []string{"rules", "engine", "rulestest", "receipts", "proxy", "internal", "cmd"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testdata") {
+				return err
+			}
+			files := token.NewFileSet()
+			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				text, ok := n.(*ast.BasicLit)
+				if !ok || text.Kind != token.STRING {
+					return true
+				}
+				looked++
+				for _, found := range section.FindAllString(text.Value, -1) {
+					if !strings.HasPrefix(found, "RFC") {
+						t.Errorf("%s: a text names a section: %s", files.Position(text.Pos()), text.Value)
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if looked < 1000 {
+		t.Errorf("looked at %d texts only", looked)
 	}
 }
 
