@@ -77,14 +77,24 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
+// documents are the texts that people read.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/README.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
 // Every file that a document of ours points to is there.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, doc := range append(docs, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "examples/files/README.md")) {
+	for _, doc := range documents(t) {
 		b, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
@@ -94,5 +104,50 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s points to %s, which is not there", doc, m[1])
 			}
 		}
+	}
+}
+
+// Every command that a document of ours names is there, with the flags it is named
+// with.
+func TestDocumentedFlags(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "countersign")
+	build := exec.Command("go", "build", "-o", bin, "./cmd/countersign")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	helps := make(map[string]string)
+	help := func(command string) string {
+		if text, ok := helps[command]; ok {
+			return text
+		}
+		out, err := exec.Command(bin, append(strings.Fields(command), "--help")...).Output()
+		if err != nil {
+			t.Errorf("countersign %s --help: %v", command, err)
+		}
+		helps[command] = string(out)
+		return string(out)
+	}
+	// A call stands in code: between backticks, or on a line set in by four blanks.
+	call := regexp.MustCompile("(?m)(?:`(?:countersign )?((?:rules|ledger) [a-z-]+)|(?:`|^    )countersign ((?:(?:rules|ledger) )?[a-z-]+))([^`|]*)")
+	flag := regexp.MustCompile(`\s(--?[a-z][a-z-]*)`)
+	flags := 0
+	for _, doc := range documents(t) {
+		b, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range call.FindAllStringSubmatch(string(b), -1) {
+			text := help(m[1] + m[2])
+			for _, f := range flag.FindAllStringSubmatch(m[3], -1) {
+				flags++
+				if !regexp.MustCompile(`(?m)(^|[\s(])` + regexp.QuoteMeta(f[1]) + `([\s,)]|$)`).MatchString(text) {
+					t.Errorf("%s names %s of countersign %s, which its help does not", doc, f[1], m[1]+m[2])
+				}
+			}
+		}
+	}
+	if len(helps) < 12 || flags < 12 {
+		t.Errorf("looked at %d commands and %d flags only", len(helps), flags)
 	}
 }
