@@ -32,7 +32,7 @@ pin file. Paths may lie in the folder "workspace" beside the settings, not in th
 current one, since an agent that reaches the guard's own files passes any guard.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if from != "" {
+			if cmd.Flags().Changed("from") {
 				return p.initFrom(cmd.Context(), from)
 			}
 			return p.writeStart()

@@ -116,7 +116,9 @@ func unfilledFirst(files []rules.Source, problems rules.Problems) rules.Problems
 		}
 	}
 	for _, p := range problems {
-		if !blank[spot{p.File, p.Line, p.Column}] {
+		// Where a list is used, an entry of it is quoted that is no value yet.
+		quotes := len(blank) > 0 && strings.Contains(p.Msg, `"<`)
+		if !quotes && !blank[spot{p.File, p.Line, p.Column}] {
 			out = append(out, p)
 		}
 	}
