@@ -285,8 +285,8 @@ func TestNoAnswerInTimeToOtherRequests(t *testing.T) {
 	w.toAgent.want(`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	w.agent(`{"jsonrpc":"2.0","id":"r","method":"resources/list"}`) // the id is free again
 	w.toServer.want(`{"jsonrpc":"2.0","id":4,"method":"resources/list"}`)
-	w.server(`{"jsonrpc":"2.0","id":4,"result":{"resources":[]}}`)
-	w.toAgent.want(`{"jsonrpc":"2.0","id":"r","result":{"resources":[]}}`)
+	w.toAgent.want(faultLine(`"r"`, -32603, late))
+	w.toServer.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4,"reason":"timeout"}}`)
 	w.close()
 	chain.wantEvents(t)
 }
