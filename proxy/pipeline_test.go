@@ -352,3 +352,30 @@ func TestAnUnknownOutcomeThatCannotBeRecorded(t *testing.T) {
 		t.Errorf("the guard ended: %v", err)
 	}
 }
+
+// A state that was given back with a call that could not be sent is good for another.
+func TestAStateOfACallThatWasNotSent(t *testing.T) {
+	chain := newMemory()
+	w := under(t, chain, proxy.Config{})
+	w.sent()
+	const asks = `"result":{"resultType":"input_required","requestState":"s"}}`
+	w.server(`{"jsonrpc":"2.0","id":2,` + asks)
+	w.toAgent.want(`{"jsonrpc":"2.0","id":1,` + asks)
+	round := func(id int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{},"inputResponses":{},"requestState":"s"}}`, id)
+	}
+	room := func(err error) {
+		chain.mu.Lock()
+		defer chain.mu.Unlock()
+		chain.fail["call"] = err
+	}
+	room(receipts.ErrNoRoom)
+	w.agent(round(2))
+	w.toAgent.want(refusedLine("2", "the call cannot be recorded now and was not sent"))
+	room(nil)
+	w.agent(round(3))
+	w.toServer.want(round(3))
+	w.server(`{"jsonrpc":"2.0","id":3,"result":{}}`)
+	w.toAgent.want(`{"jsonrpc":"2.0","id":3,"result":{}}`)
+	w.close()
+}
