@@ -610,7 +610,7 @@ func isNumber(v ijson.Value, n int64) bool {
 func (s *session) notification(m *Message) {
 	switch {
 	case judged(m.Method):
-		s.fault(m, &fault{code: codeRequest, why: "a request without an id: " + short(m.Method), mute: true})
+		s.fault(m, &fault{code: codeRequest, why: "a message without an id whose method is that of a request", mute: true})
 	case m.Method == "notifications/cancelled":
 		s.cancelled(m)
 		return
