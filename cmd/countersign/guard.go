@@ -18,6 +18,10 @@ import (
 	"countersign/rules"
 )
 
+// engineOptions are those of every engine here, so that rules are tested as they
+// are judged.
+func engineOptions() engine.Options { return engine.Options{Disk: pathtext.OS{}} }
+
 // guard is everything that runs in front of one server for one agent. Each
 // connection of the agent (a window) has a server process and a pipeline of its
 // own; the chain and the rules in force are those of all.
@@ -44,7 +48,7 @@ type guard struct {
 // openGuard makes the guard of settings that were read and held together.
 func (p *program) openGuard(ctx context.Context, w *world, log *slog.Logger) (_ *guard, err error) {
 	s := w.settings
-	ruleset, err := proxy.NewRules(w.rules, engine.Options{Disk: pathtext.OS{}})
+	ruleset, err := proxy.NewRules(w.rules, engineOptions())
 	if err != nil {
 		return nil, fmt.Errorf("compiling the rules: %w", err)
 	}

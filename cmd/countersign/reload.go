@@ -15,8 +15,6 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"countersign/engine"
-	"countersign/internal/pathtext"
 	"countersign/internal/plainfile"
 	"countersign/proxy"
 	"countersign/receipts"
@@ -146,7 +144,7 @@ func (g *guard) reloadRules() {
 	if len(changed) == 0 {
 		return
 	}
-	compiled, err := proxy.NewRules(set, engine.Options{Disk: pathtext.OS{}})
+	compiled, err := proxy.NewRules(set, engineOptions())
 	if err != nil {
 		g.keep(&g.kept, noticeKept, "the rules cannot be compiled: "+err.Error(), false)
 		return

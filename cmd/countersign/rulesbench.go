@@ -1,14 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"countersign/engine"
-	"countersign/internal/pathtext"
 	"countersign/rulestest"
 )
+
+// leastBench is the shortest time that a rule is measured for: in less it may not be
+// judged once, and its mean is no number.
+const leastBench = time.Millisecond
 
 func (p *program) rulesBenchCommand() *cobra.Command {
 	var each time.Duration
@@ -22,7 +25,10 @@ expression can cost. A path is a test file, a rules file with its tests beside
 it, or a folder. Times are of this machine; compare them within one run.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			suites, problems, err := rulestest.Load(args, rulestest.Options{Engine: engine.Options{Disk: pathtext.OS{}}})
+			if each < leastBench {
+				return fmt.Errorf("--each %v, expected at least %v", each, leastBench)
+			}
+			suites, problems, err := rulestest.Load(args, testOptions())
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,6 @@ import (
 
 	"countersign/engine"
 	"countersign/internal/ijson"
-	"countersign/internal/pathtext"
 	"countersign/internal/plainfile"
 	"countersign/rules"
 	"countersign/rulestest"
@@ -32,7 +31,7 @@ func suiteOf(paths []string) (*rulestest.Suite, error) {
 	if err := problems.Err(); err != nil {
 		return nil, hint(err, `"countersign rules check" says the same and more`)
 	}
-	return rulestest.NewSuite(set, nil, rulestest.Options{Engine: engine.Options{Disk: pathtext.OS{}}})
+	return rulestest.NewSuite(set, nil, testOptions())
 }
 
 // explained is one judgement in the JSON answer of rules explain.

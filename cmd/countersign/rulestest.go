@@ -16,8 +16,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
-	"countersign/engine"
-	"countersign/internal/pathtext"
 	"countersign/rulestest"
 )
 
@@ -37,7 +35,7 @@ type testFlags struct {
 
 // testOptions are what rules need from outside where they are tested.
 func testOptions() rulestest.Options {
-	return rulestest.Options{Engine: engine.Options{Disk: pathtext.OS{}}}
+	return rulestest.Options{Engine: engineOptions()}
 }
 
 func (p *program) rulesTestCommand() *cobra.Command {
@@ -69,7 +67,7 @@ an option is wrong, or no case ran.`,
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.run, "run", "", "only cases whose names match this pattern (also -run)")
+	flags.StringVar(&f.run, "run", "", "only cases whose names match this `PATTERN` (also -run)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name the cases that pass, and the mutants that are killed")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "stop at the first case that fails")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a file changes, until interrupted")

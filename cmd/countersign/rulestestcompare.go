@@ -181,7 +181,7 @@ could not be looked at.`,
 			return err
 		},
 	})
-	cmd.Flags().StringArrayVar(&calls, "calls", nil, "recorded calls: a ledger, a folder of them, or a glob; may be given again")
+	cmd.Flags().StringArrayVar(&calls, "calls", nil, "recorded calls at this `PATH`: a ledger, a folder of them, or a glob; may be given again")
 	cmd.Flags().IntVar(&tries, "tries", rulestest.DefaultDiffTries, "calls to make up where none are given")
 	return cmd
 }
@@ -215,10 +215,10 @@ cannot be read, or holds no such call.`,
 			return p.capture(args[0], s, seqs, tool, name, all)
 		},
 	}
-	cmd.Flags().Int64SliceVar(&seqs, "line", nil, "seq of a ledger line; may be given again")
+	cmd.Flags().Int64SliceVar(&seqs, "line", nil, "the `SEQ` of a ledger line; may be given again")
 	cmd.Flags().StringVar(&tool, "tool", "", "only calls of this tool")
 	cmd.Flags().StringVar(&name, "name", "", "the case's name, where one is made")
-	cmd.Flags().StringArrayVar(&files, "rules", nil, "a rules file that says what to expect; may be given again")
+	cmd.Flags().StringArrayVar(&files, "rules", nil, "a rules `FILE` that says what to expect; may be given again")
 	cmd.Flags().BoolVar(&all, "all", false, "every call that can be judged again")
 	return cmd
 }
@@ -298,6 +298,6 @@ noticed nothing are named too.`,
 			return r.WriteText(p.out)
 		},
 	})
-	cmd.Flags().StringArrayVar(&files, "rules", nil, "a rules file; may be given again")
+	cmd.Flags().StringArrayVar(&files, "rules", nil, "a rules `FILE`; may be given again")
 	return cmd
 }

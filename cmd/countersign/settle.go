@@ -28,7 +28,7 @@ copied for. It serves nothing.`,
 			return p.openOnce(cmd.Context(), config, old, false)
 		},
 	}, &config)
-	cmd.Flags().StringArrayVar(&old, "keys", nil, "a key file of the agent or the guard from before, may be repeated")
+	cmd.Flags().StringArrayVar(&old, "keys", nil, "a key `FILE` of the agent or the guard from before; may be given again")
 	return cmd
 }
 

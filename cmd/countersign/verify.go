@@ -38,8 +38,8 @@ read. Without --issuer the answer is never 0: anyone can make a sound book.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return p.verify(args[0], f) },
 	}
-	cmd.Flags().StringArrayVar(&f.issuers, "issuer", nil, "thumbprint of a passkey whose slips are expected, may be repeated")
-	cmd.Flags().StringArrayVar(&f.sealers, "sealer", nil, "fingerprint of a key set whose seals are expected, may be repeated")
+	cmd.Flags().StringArrayVar(&f.issuers, "issuer", nil, "`THUMBPRINT` of a passkey whose slips are expected; may be given again")
+	cmd.Flags().StringArrayVar(&f.sealers, "sealer", nil, "`FINGERPRINT` of a key set whose seals are expected; may be given again")
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "hold the book and its denials against this ledger as well")
 	cmd.Flags().BoolVar(&f.entries, "entries", false, "list every entry, not only those with something to say")
 	return p.answers(cmd)
