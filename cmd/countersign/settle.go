@@ -39,7 +39,9 @@ func (p *program) rolloverCommand() *cobra.Command {
 		Short: "Begin a new book under a new slip",
 		Long: `rollover puts the book and its denials aside, under names beside their own, and
 begins a new book with the slip of the settings, which the old book must not hold.
-The ledger goes on. Run it while no guard runs.`,
+The ledger goes on, and "countersign verify --ledger" still holds the old book
+against it. Thumbprints of the old book's slips may then leave agent.issuerKeys. Run
+it while no guard runs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.openOnce(cmd.Context(), config, nil, true) },
 	}, &config)
