@@ -131,7 +131,7 @@ func (v *verdict) readBook(r io.Reader, f verifyFlags) (err error) {
 	}
 	s := v.Book.Summary
 	if s.ProblemFound {
-		v.against("the book is not sound: %s", firstProblem(&v.Book))
+		v.against("the book is not sound: %s%s", firstProblem(&v.Book), noBook(&v.Book))
 	}
 	if !s.FullyChecked && !s.ProblemFound {
 		v.against("not everything in the book was checked here")
@@ -199,6 +199,19 @@ func firstProblem(r *receipts.Report) string {
 		return fmt.Sprintf("%s (%s)", r.Problems[0].Message, r.Problems[0].Code)
 	}
 	return "a problem was found"
+}
+
+// noBook says that a file is something else than a book: no line of it is an entry.
+func noBook(r *receipts.Report) string {
+	for _, e := range r.Entries {
+		if len(e.Problems) != 1 || e.Problems[0].Code != receipts.CodeUnknownEntry {
+			return ""
+		}
+	}
+	if len(r.Entries) == 0 {
+		return ""
+	}
+	return `; no line is an entry of a book: a ledger is for "countersign ledger verify", and denials are read beside their book`
 }
 
 func atEntry(i int) string {
