@@ -171,8 +171,7 @@ func (j *judging) compared(s *subject, fold bool) []byte {
 		return j.text(s)
 	}
 	if !s.formed {
-		j.form = j.folder.append(j.form[:0], j.text(s))
-		s.form, s.formed = j.form, true
+		s.form, s.formed = j.folded(j.text(s), &j.form), true
 	}
 	return s.form
 }
@@ -329,8 +328,7 @@ func (j *judging) among(k *check, s *subject) bool {
 func (j *judging) number(k *check, name ijson.Value) int {
 	text := textOf(name, &j.name)
 	if k.fold {
-		j.nameForm = j.folder.append(j.nameForm[:0], text)
-		text = j.nameForm
+		text = j.folded(text, &j.nameForm)
 	}
 	if n, ok := k.names[string(text)]; ok {
 		return n

@@ -134,7 +134,9 @@ type judging struct {
 	over       bool     // it is spent
 	full       bool     // judge every part of a condition
 
-	decoded, form, name, nameForm []byte // texts
+	decoded, form, name, nameForm []byte            // texts
+	forms                         map[string][]byte // folded forms of the call's texts
+	formed                        int               // bytes of them
 	seen                          []bool
 	merged                        ijson.Doc // arguments with input responses
 	mergedText                    []byte
@@ -191,6 +193,7 @@ func (j *judging) reset() {
 	j.placed, j.touched, j.candidates = j.placed[:0], j.touched[:0], j.candidates[:0]
 	j.root, j.over, j.nested = ijson.Value{}, false, 0
 	j.call, j.facts, j.asked = nil, celexpr.Facts{}, false
+	j.forms, j.formed = nil, 0
 }
 
 // Judge decides a call. Of the rules that refuse it names the first alone.

@@ -463,8 +463,7 @@ func (j *judging) ask(p *program, v ijson.Value) {
 			}
 		}
 		if p.fold != nil {
-			j.form = j.folder.append(j.form[:0], textOf(v, &j.decoded))
-			j.askTexts(p.fold, j.form)
+			j.askTexts(p.fold, j.folded(textOf(v, &j.decoded), &j.form))
 		}
 	case kindNumber:
 		if p.lows != nil || p.highs != nil {

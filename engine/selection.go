@@ -70,7 +70,7 @@ type picker struct {
 	s    *selection
 	out  []ijson.Value
 	most int // values to gather; one more is gathered where there are more
-	fold *folder
+	j    *judging
 	text []byte // scratch of names
 	form []byte // scratch of folded names
 }
@@ -79,7 +79,7 @@ type picker struct {
 // more than that the selection is past its bound.
 func (j *judging) pick(out []ijson.Value, s *selection, root ijson.Value, most int) []ijson.Value {
 	p := &j.picker
-	p.s, p.out, p.most, p.fold = s, out, len(out)+most, &j.folder
+	p.s, p.out, p.most, p.j = s, out, len(out)+most, j
 	if root == j.root {
 		if v := j.places[s.at]; v.Exists() {
 			p.at(v, s.begin, s.named == nil)
@@ -181,8 +181,7 @@ func (p *picker) keeps(name ijson.Value) bool {
 	}
 	b := textOf(name, &p.text)
 	if p.s.fold {
-		p.form = p.fold.append(p.form[:0], b)
-		b = p.form
+		b = p.j.folded(b, &p.form)
 	}
 	return p.s.named[string(b)]
 }
