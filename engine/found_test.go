@@ -43,3 +43,19 @@ func TestLookAlikeInsideJSON(t *testing.T) {
 		}
 	}
 }
+
+// The pointers of an argv are names that a json test knows too.
+func TestLookAlikeOfArgvInsideJSON(t *testing.T) {
+	e := docEngine(t, `{"format":"content-rules/v1","name":"x","rules":[{"id":"r","tools":["t"],"require":{"arg":"/a","json":{"argv":["/cmd","/args"],"command":{"programs":["ls"]}}}}]}`)
+	for args, want := range map[string]engine.Code{
+		`{"a":"{\"cmd\":\"ls\",\"args\":[\"x\"]}"}`: "",
+		`{"a":"{\"cmd\":\"ls\",\"other\":\"x\"}"}`:  "",
+		`{"a":"{\"cmd\":\"ls\",\"CMD\":\"rm\"}"}`:   engine.CannotJudge,
+		`{"a":"{\"cmd\":\"ls\",\"Args\":[\"x\"]}"}`: engine.CannotJudge,
+		`{"a":"{\"cmd\":\"rm\"}"}`:                  engine.Condition,
+	} {
+		if d := decide(t, e, "t", args); d.Code != want {
+			t.Errorf("%s: %q, want %q", args, d.Code, want)
+		}
+	}
+}

@@ -32,15 +32,10 @@ func (e *Engine) KnownNames(tool string) Names {
 	for _, r := range e.plans.of(tool).inOrder() {
 		for _, c := range []*condition{r.when, r.condition} {
 			c.walk(func(t *test) {
-				s := &t.src.Select
-				if t.kind == rules.Argv {
-					for _, p := range s.Argv {
-						pointer(p)
-					}
-				} else {
-					pointer(s.Pointer)
+				for _, p := range t.pointers() {
+					pointer(p)
 				}
-				n.Anywhere = append(n.Anywhere, s.Named...)
+				n.Anywhere = append(n.Anywhere, t.src.Select.Named...)
 				for i := range t.checks {
 					n.Anywhere = append(n.Anywhere, t.checks[i].src.Names...)
 				}
@@ -51,6 +46,14 @@ func (e *Engine) KnownNames(tool string) Names {
 	slices.Sort(n.Anywhere)
 	n.Anywhere = slices.Compact(n.Anywhere)
 	return n
+}
+
+// pointers are those of a test's selection.
+func (t *test) pointers() []rules.Pointer {
+	if t.kind == rules.Argv {
+		return t.src.Select.Argv
+	}
+	return []rules.Pointer{t.src.Select.Pointer}
 }
 
 // constants are the constant names of members in a condition's expressions.
@@ -73,20 +76,21 @@ func (c *condition) constants() []string {
 func (c *condition) known() (*looks.Names, error) {
 	var k looks.Known
 	c.walk(func(t *test) {
-		s := &t.src.Select
-		var segs []string
-		for _, p := range s.Pointer.Segments {
-			switch p.Kind {
-			case rules.Name:
-				segs = append(segs, p.Name)
-			case rules.Any, rules.Element:
-				segs = append(segs, looks.Any)
+		for _, pointer := range t.pointers() {
+			var segs []string
+			for _, p := range pointer.Segments {
+				switch p.Kind {
+				case rules.Name:
+					segs = append(segs, p.Name)
+				case rules.Any, rules.Element:
+					segs = append(segs, looks.Any)
+				}
+			}
+			if len(segs) > 0 {
+				k.Pointers = append(k.Pointers, segs)
 			}
 		}
-		if len(segs) > 0 {
-			k.Pointers = append(k.Pointers, segs)
-		}
-		k.Anywhere = append(k.Anywhere, s.Named...)
+		k.Anywhere = append(k.Anywhere, t.src.Select.Named...)
 		for i := range t.checks {
 			k.Anywhere = append(k.Anywhere, t.checks[i].src.Names...)
 		}
