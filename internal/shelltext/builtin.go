@@ -107,6 +107,10 @@ func (l *look) builtin(name string, args []word) {
 		l.plainOptions(args, "-n", "-a", "-p")
 	case "jobs":
 		l.plainOptions(args, "-l", "-p", "-n", "-r", "-s")
+	case "exit", "return", "break", "continue", "shift", "logout", "bye":
+		if l.at.dialect == zsh {
+			l.counts(args)
+		}
 	}
 }
 
@@ -193,6 +197,18 @@ func (l *look) wait(args []word) {
 		case w.number && w.text == "":
 		case !w.settled(), strings.HasPrefix(w.text, "-") && w.text != "-n" && w.text != "-f":
 			l.cannot("wait for more than plain numbers")
+			return
+		}
+	}
+}
+
+// counts judges a builtin of zsh whose argument is arithmetic: it may hold numbers
+// alone, since a name or a subscript in it is evaluated.
+func (l *look) counts(args []word) {
+	for _, w := range args {
+		l.steps++
+		if !(w.number && w.text == "") && !(w.settled() && number(strings.TrimPrefix(w.text, "-"))) {
+			l.cannot("arithmetic on more than numbers")
 			return
 		}
 	}

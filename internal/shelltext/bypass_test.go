@@ -12,7 +12,7 @@ import (
 // openPrograms is a list as wide as a careless author would write it; rm, curl
 // and evil are not in it.
 var openPrograms = strings.Fields("ls git cat echo env sudo nice nohup timeout setsid stdbuf xargs find sh bash dash zsh command exec time " +
-	"watch test [ printf read set cd unset wait getopts shift true : break shopt mapfile hash enable jobs grep sed awk x a b f EOF E /bin/ls")
+	"watch test [ printf read set cd unset wait getopts shift exit return continue logout bye true : break shopt mapfile hash enable jobs grep sed awk x a b f EOF E /bin/ls")
 
 // openOperand lets all of them run with anything.
 func openOperand(shell string) shelltext.Operand {
@@ -82,7 +82,7 @@ var attempts = map[string][]string{
 		"find . -name -delete", "find . -newer -delete x", "find -files0-from f", "find . -regextype -delete", "find . -printf x", "find . -exec ls \"$x\" -delete {} \\;", "find . -perm -delete", "find . -size -delete", "find . -exec find . -exec rm {} \\; \\;",
 		"sh -c 'rm x'", "sh -c \"rm x\"", "sh -ec 'rm x'", "sh -e -c 'rm x'", "sh -o pipefail -c 'rm x'", "sh -o posix -c 'ls'", "sh -c 'ls; rm x'", "sh -c 'eval rm'", "sh -c \"$x\"", "sh -c $x", "sh -c", "sh", "sh f", "sh ./f", "sh -s", "sh <f", "cat f | sh",
 		"sh -i", "sh +c ls", "sh -c -e 'rm x'", "sh -c -- 'rm x'", "sh -c '$0 x' rm", "sh -c '\"$@\"' _ rm x", "sh -c 'exec \"$@\"' _ rm x", "sh -c '. \"$1\"' _ f", "bash -c 'rm x'", "bash -lc 'ls'", "bash --rcfile f -c ls", "bash -c 'cat <(rm x)'", "bash f", "dash -c 'rm x'",
-		"zsh -c 'rm x'", "zsh -c '=rm x'", "zsh -c 'ls =rm'", "zsh -c 'ls *(e:rm:)'", "zsh -c 'for path in f; do ls; done'", "zsh -c 'noglob rm x'", "zsh -c 'repeat 2 rm x'", "zsh -c 'echo $x[$(rm x)]'", "zsh -c 'echo $x[y]'", "zsh -c '[ $x -eq 1 ]'", "zsh -c '[ \"$x\" -eq 1 ]'", "zsh -c 'printf %d $x'",
+		"zsh -c 'rm x'", "zsh -c '=rm x'", "zsh -c 'ls =rm'", "zsh -c 'ls *(e:rm:)'", "zsh -c 'for path in f; do ls; done'", "zsh -c 'noglob rm x'", "zsh -c 'repeat 2 rm x'", "zsh -c 'echo $x[$(rm x)]'", "zsh -c 'echo $x[y]'", "zsh -c '[ $x -eq 1 ]'", "zsh -c '[ \"$x\" -eq 1 ]'", "zsh -c 'printf %d $x'", "zsh -c \"exit 'path[\\$(rm x)]'\"", "zsh -c \"return 'path[\\$(rm x)]'\"", "zsh -c \"ls; break 'path[\\$(rm x)]'\"", "zsh -c \"continue 'path[\\$(rm x)]'\"", "zsh -c \"shift 'path[\\$(rm x)]'\"", "zsh -c \"logout 'path[\\$(rm x)]'\"", "zsh -c \"bye 'path[\\$(rm x)]'\"", "zsh -c 'exit $x'", "zsh -c 'exit \"$x\"'", "zsh -c 'exit x'",
 		"zsh -c '{ ls } ; rm x'", "sh -c \"sh -c 'rm x'\"", "sh -c \"sh -c \\\"sh -c 'rm x'\\\"\"", "/bin/sh -c 'rm x'", "ksh -c 'rm x'", "fish -c 'rm x'", "busybox rm x", "busybox sh -c 'rm x'", "watch rm x", "watch -n 1 rm x", "watch 'ls; rm x'", "watch ls ';' rm x", "watch ls '$(rm x)'", "watch -x rm x",
 		"watch -n1 rm x", "watch --exec rm x", "watch $x", "watch", "watch ls \"$x\"", "chronic rm x", "parallel rm", "unshare rm x", "ionice rm x", "chroot / rm x", "busybox ls", "command env rm x", "exec env rm x", "exec >f", "exec", "command", "env time rm x", "nice env -S rm",
 		"command . f", "command trap 'rm x' 0", "nohup sh -c 'rm x' &", "env -u A -- B=1 sh -c 'rm x'", "env sh f", "xargs sh f", "timeout 1 sh", "nice bash",
