@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"countersign/internal/glob"
+	"countersign/internal/casefold"
 	"countersign/internal/ijson"
 	"countersign/internal/pathtext"
 	"countersign/internal/verdict"
@@ -16,10 +16,9 @@ import (
 // compiler turns what the rules say into what is judged, sharing what stands in
 // several rules.
 type compiler struct {
-	folder   folder
+	folder   casefold.Folder
 	scalars  map[scalarKey]*scalarSet
 	texts    map[textKey]*textSet
-	globs    map[textKey]*glob.Set
 	patterns map[*regexp.Regexp]*pattern
 	left     tables        // what tables of patterns may still take
 	anchors  *anchors      // of all pointers
@@ -45,7 +44,7 @@ type textKey struct {
 }
 
 func newCompiler() *compiler {
-	return &compiler{scalars: map[scalarKey]*scalarSet{}, texts: map[textKey]*textSet{}, globs: map[textKey]*glob.Set{},
+	return &compiler{scalars: map[scalarKey]*scalarSet{}, texts: map[textKey]*textSet{},
 		patterns: map[*regexp.Regexp]*pattern{}, left: tables{maxTables, maxTableWork}, anchors: newAnchors(), selections: map[string]*selection{}}
 }
 
@@ -74,7 +73,9 @@ func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
 		}
 	case rules.Like:
 		k.applies = kindString
-		k.globs, err = c.globSet(src, fold)
+		if k.globs = src.Globs; k.globs == nil {
+			err = fmt.Errorf("globs that are not compiled")
+		}
 	case rules.Matches, rules.Finds:
 		k.applies, k.fold = kindString, false
 		if src.Regexp == nil {
@@ -94,7 +95,7 @@ func (c *compiler) check(src *rules.Check, fold bool) (check, error) {
 		k.names = make(map[string]int, len(src.Names))
 		for _, n := range src.Names {
 			if fold {
-				n = c.folder.text(n)
+				n = c.folder.Text(n)
 			}
 			if _, known := k.names[n]; !known {
 				k.names[n] = len(k.names)
@@ -209,7 +210,7 @@ func (c *compiler) scalarSet(values []rules.Scalar, fold bool) (*scalarSet, erro
 		case rules.TypeString:
 			s.kinds |= kindString
 			if fold {
-				v.Text = c.folder.text(v.Text)
+				v.Text = c.folder.Text(v.Text)
 			}
 			if !s.texts[v.Text] {
 				s.texts[v.Text] = true
@@ -250,7 +251,7 @@ func (c *compiler) textSet(texts []string, fold bool) (*textSet, error) {
 	if fold {
 		s.texts = make([]string, len(texts))
 		for i, t := range texts {
-			s.texts[i] = c.folder.text(t)
+			s.texts[i] = c.folder.Text(t)
 		}
 	}
 	for i, t := range s.texts {
@@ -259,27 +260,5 @@ func (c *compiler) textSet(texts []string, fold bool) (*textSet, error) {
 		}
 	}
 	c.texts[key] = s
-	return s, nil
-}
-
-func (c *compiler) globSet(src *rules.Check, fold bool) (*glob.Set, error) {
-	if !fold {
-		if src.Globs == nil {
-			return nil, fmt.Errorf("globs that are not compiled")
-		}
-		return src.Globs, nil
-	}
-	if len(src.Texts) == 0 {
-		return nil, fmt.Errorf("a test of no globs")
-	}
-	key := textKey{&src.Texts[0], len(src.Texts), fold}
-	if s := c.globs[key]; s != nil {
-		return s, nil
-	}
-	s, err := glob.NewSet(src.Texts, glob.Options{Fold: c.folder.text})
-	if err != nil {
-		return nil, err
-	}
-	c.globs[key] = s
 	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"countersign/internal/casefold"
 	"countersign/internal/celexpr"
 	"countersign/internal/ijson"
 	"countersign/internal/pathtext"
@@ -113,7 +114,7 @@ func (e *Engine) Limits() (argumentBytes, depth int) { return e.set.Limits() }
 
 // judging is the scratch memory of one call, and where its judging stands.
 type judging struct {
-	folder folder
+	folder casefold.Folder
 	picker picker
 	values []ijson.Value // selected, a stack
 	root   ijson.Value   // the call's arguments
@@ -170,7 +171,7 @@ func (e *Engine) begin() *judging {
 
 func (e *Engine) end(j *judging) {
 	kept := cap(j.decoded) + cap(j.form) + cap(j.name) + cap(j.nameForm) + cap(j.seen) + 16*cap(j.values) + 4*cap(j.hits) +
-		cap(j.picker.text) + cap(j.picker.form) + cap(j.folder.a) + cap(j.folder.b) + cap(j.mergedText)
+		cap(j.picker.text) + cap(j.picker.form) + j.folder.Scratch() + cap(j.mergedText)
 	if kept > maxKept || j.large {
 		return
 	}

@@ -5,12 +5,6 @@ import (
 	"slices"
 )
 
-// FoldText is the folded form of a text.
-func FoldText(s string) string { return new(folder).text(s) }
-
-// Ignorable is the property of a code point.
-func Ignorable(r rune) bool { return ignorable(r) }
-
 // Words are the numbers of the words of a list that stand in a text, that begin it
 // and that end it, each found in one pass. sparse makes the automaton of maps.
 func Words(list []string, text string, sparse bool) (in, begin, end []int32, any, begins, ends bool) {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/engine"
+	"countersign/internal/casefold"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -621,7 +622,7 @@ func plainFold(s string) string {
 			return r
 		}, n)
 		n = strings.Map(func(r rune) rune {
-			if engine.Ignorable(r) {
+			if new(casefold.Folder).Text(string(r)) == "" { // it is ignorable
 				return -1
 			}
 			return r

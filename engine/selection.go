@@ -40,7 +40,7 @@ func (c *compiler) selection(t *rules.Test) *selection {
 		s.named = make(map[string]bool, len(t.Select.Named))
 		for _, n := range t.Select.Named {
 			if t.Fold {
-				n = f.text(n)
+				n = f.Text(n)
 			}
 			s.named[n] = true
 		}
@@ -49,7 +49,7 @@ func (c *compiler) selection(t *rules.Test) *selection {
 	for i, seg := range s.segs {
 		n := seg.Name
 		if s.fold {
-			n = f.text(n)
+			n = f.Text(n)
 		}
 		s.keep[i] = seg.Kind == rules.Name && s.named[n]
 	}

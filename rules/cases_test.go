@@ -158,6 +158,44 @@ func TestGLOB02(t *testing.T) {
 	}
 }
 
+// What folding leaves nothing of, or never leaves, is a fault of the file: under a
+// refuse it would match nothing, or everything, and say so at the start alone.
+func TestFoldedToNothing(t *testing.T) {
+	soft := `"\u00ad"`
+	for _, c := range []struct{ name, src, want string }{
+		{"contains", refuse(`{ "arg": "/a", "fold": true, "contains": ` + soft + ` }`), `/rules/0/refuse/contains: nothing is left of this text once it is folded`},
+		{"in a list", refuse(`{ "fold": true, "arg": "/a", "startsWith": ["a", ` + soft + `] }`), `/rules/0/refuse/startsWith/1: nothing is left`},
+		{"in a named list", strings.Replace(refuse(`{ "any": [{ "arg": "/a", "endsWith": "@words", "fold": true }, { "arg": "/b", "endsWith": "@words", "fold": true }] }`), `"words": ["a"`, `"words": ["a", `+soft, 1),
+			`/rules/0/refuse/any/1/endsWith: entry 2 of @words: nothing is left`},
+		{"like", refuse(`{ "arg": "/a", "like": ` + soft + `, "fold": true }`), `/rules/0/refuse/like: "\u00ad" is no glob: glob, character 1: the pattern is empty once it is folded`},
+		{"brackets of capitals", refuse(`{ "arg": "/a", "like": ["x*", "a[A-Z]*"], "fold": true }`), `/rules/0/refuse/like/1: "a[A-Z]*" is no glob: glob, character 2: no folded text holds a character of these brackets`},
+		{"inside json", refuse(`{ "arg": "/a", "json": { "arg": "/b", "like": "[A-Z]", "fold": true } }`), `/rules/0/refuse/json/like: "[A-Z]" is no glob`},
+	} {
+		if f, ps := rules.Read("f.json", []byte(c.src)); f != nil || !strings.Contains(ps.String(), c.want) {
+			t.Errorf("%s: got %v\n%swant %s", c.name, f, ps, c.want)
+		}
+	}
+	for _, sound := range []string{
+		`{ "arg": "/a", "contains": ` + soft + ` }`,
+		`{ "arg": "/a", "like": ["[A-Z]", "[A-Za-z]"] }`,
+		`{ "arg": "/a", "like": ["[A-Za-z]", "[!A-Z]", "[a-zß]", "[0-9]", "[\u0000-\uffff]"], "fold": true }`,
+		`{ "arg": "/a", "json": { "arg": "/b", "like": "[A-Z]" }, "length": { "atMost": 5 } }`,
+		`{ "any": [ { "arg": "/a", "is": "x", "fold": true }, { "arg": "/a", "like": "[A-Z]" } ] }`,
+	} {
+		if f, ps := rules.Read("f.json", []byte(refuse(sound))); f == nil {
+			t.Errorf("%s: %s", sound, ps)
+		}
+	}
+}
+
+// A whole number past 64 bits is an integer to the warnings too.
+func TestLargeInteger(t *testing.T) {
+	f, ps := rules.Read("f.json", []byte(refuse(`{ "arg": "/a", "type": "integer", "is": 1e300 }`)))
+	if f == nil || strings.Contains(f.Warnings.String(), "never-refuses") {
+		t.Errorf("%s%s", ps, f.Warnings)
+	}
+}
+
 // The bounds of section 1, each at its edge and one over.
 func TestBounds(t *testing.T) {
 	many := func(n int, f func(i int) string) string {

@@ -58,14 +58,11 @@ type Check struct {
 	// Of such an operand no entry is ever told to the agent.
 	List string
 
-	Present bool     // Present
-	Types   []Type   // OfType; 1 or more
-	Values  []Scalar // Is (exactly one), OneOf (1 or more, none twice)
-	Texts   []string // Contains, StartsWith, EndsWith (1 or more, none empty); Like: the globs as written; Command: the programs
-	// Globs are of Like, compiled as written and in the order of Texts. Under fold
-	// they are good only to know that the globs are sound: the caller, who folds
-	// the text, compiles Texts anew with the same folding.
-	Globs   *glob.Set
+	Present bool           // Present
+	Types   []Type         // OfType; 1 or more
+	Values  []Scalar       // Is (exactly one), OneOf (1 or more, none twice)
+	Texts   []string       // Contains, StartsWith, EndsWith (1 or more, none empty); Like: the globs as written; Command: the programs
+	Globs   *glob.Set      // Like: compiled in the order of Texts, folded where the test folds
 	Judge   Judge          // Path, URL, Command, Email: of the package internal/…text of that name
 	Pattern string         // Matches, Finds: as written
 	Regexp  *regexp.Regexp // Matches: compiled so that only the whole string can match; Finds: as written
@@ -80,6 +77,7 @@ type Check struct {
 
 	foldSaid bool // Path: fold is given, true or false
 	bare     bool // Command: without argv
+	folded   bool // Like: Globs are, and take folded texts
 	program  int  // Matches, Finds: about how many instructions the pattern has
 }
 

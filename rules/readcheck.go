@@ -36,10 +36,13 @@ func (r *reader) check(c *Check, p place) {
 	case Contains, StartsWith, EndsWith:
 		o := r.texts(p, "texts")
 		c.Texts, c.List = o.texts, o.list
+		if r.fold {
+			r.stays(o)
+		}
 	case Like:
 		o := r.texts(p, "globs")
 		c.Texts, c.List = o.texts, o.list
-		c.Globs = r.globs(o)
+		c.Globs, c.folded = r.globs(o), r.fold
 	case Matches, Finds:
 		r.pattern(c, p)
 	case Length:
@@ -260,6 +263,28 @@ func (r *reader) listTexts(l *namedList, p place, of string) []string {
 		}
 	}
 	return l.texts
+}
+
+// stays reports the texts of which folding leaves nothing: every text would hold
+// them.
+func (r *reader) stays(o operand) {
+	var gone []int
+	if l := r.lists[o.list]; l != nil && l.goneSet {
+		gone = l.gone
+	} else {
+		for i, t := range o.texts {
+			if r.folder.Text(t) == "" {
+				gone = append(gone, i)
+			}
+		}
+		if l != nil {
+			l.gone, l.goneSet = gone, true
+		}
+	}
+	for _, i := range gone {
+		at, prefix := o.place(i)
+		r.Fault(at, "%snothing is left of this text once it is folded, so every text would hold it; expected a character that is seen", prefix)
+	}
 }
 
 func (r *reader) pattern(c *Check, p place) {

@@ -117,6 +117,9 @@ func (r *reader) test(p place, selection string, unknown bool) *Test {
 		}
 		t.Fold, t.foldAt = true, m.Value.Start()
 	}
+	outer := r.fold
+	r.fold = t.Fold
+	defer func() { r.fold = outer }()
 	for n, v := range p.Value.Members() {
 		name := n.Text()
 		if !slices.Contains(checkNames, name) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/internal/casefold"
 	"countersign/internal/celexpr"
 	"countersign/internal/glob"
 	"countersign/internal/ijson"
@@ -21,13 +22,15 @@ type reader struct {
 	lists map[string]*namedList
 
 	// What was compiled before: one list may stand under thousands of tests.
-	globSets map[string]*glob.Set // by the list's name
-	judges   map[string]Judge     // by kind and operand as written
+	globSets map[globKey]*glob.Set // by the list's name
+	judges   map[string]Judge      // by kind and operand as written
 	patterns map[string]*regexp.Regexp
 	program  int  // instructions of all patterns
 	entries  int  // entries compiled into globs and judges
 	jsonIn   int  // json tests around the place being read
 	required bool // the place being read stands in a require and under no not
+	fold     bool // the test being read compares folded texts
+	folder   casefold.Folder
 
 	limits      Limits                      // of the file
 	cel         *celexpr.Env                // nil before the first expression
@@ -38,7 +41,7 @@ func newReader() *reader {
 	return &reader{
 		Reader:      problem.Reader{Nearest: nearest},
 		lists:       map[string]*namedList{},
-		globSets:    map[string]*glob.Set{},
+		globSets:    map[globKey]*glob.Set{},
 		judges:      map[string]Judge{},
 		patterns:    map[string]*regexp.Regexp{},
 		limits:      DefaultLimits(),
@@ -57,6 +60,15 @@ type namedList struct {
 	used  bool
 
 	toldBlanks map[listUse]bool // uses whose blanks were warned of
+
+	gone    []int // the texts of which folding leaves nothing
+	goneSet bool
+}
+
+// globKey says which globs of a list are compiled.
+type globKey struct {
+	list string
+	fold bool
 }
 
 // isName says whether s can name a file, a rule or a list.

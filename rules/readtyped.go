@@ -44,15 +44,20 @@ func (r *reader) globs(o operand) *glob.Set {
 	if len(o.texts) == 0 {
 		return nil
 	}
-	if set := r.globSets[o.list]; set != nil {
+	key := globKey{o.list, r.fold}
+	if set := r.globSets[key]; set != nil {
 		return set
+	}
+	var options glob.Options
+	if r.fold {
+		options.Fold = r.folder.Text
 	}
 	if !r.room(o.at, len(o.texts)) {
 		return nil
 	}
 	sound := true
 	for i, text := range o.texts {
-		if _, err := glob.Compile(text, glob.Options{}); err != nil {
+		if _, err := glob.Compile(text, options); err != nil {
 			at, prefix := o.place(i)
 			r.Fault(at, "%s%s", prefix, globFault(text, err))
 			sound = false
@@ -61,13 +66,13 @@ func (r *reader) globs(o operand) *glob.Set {
 	if !sound {
 		return nil
 	}
-	set, err := glob.NewSet(o.texts, glob.Options{})
+	set, err := glob.NewSet(o.texts, options)
 	if err != nil {
 		r.Fault(o.at, "%v", err)
 		return nil
 	}
 	if o.list != "" {
-		r.globSets[o.list] = set
+		r.globSets[key] = set
 	}
 	return set
 }

@@ -1,10 +1,13 @@
 package rules
 
 import (
+	"math"
 	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"countersign/internal/casefold"
 )
 
 // maxProof is how much work goes into proving what the warnings say, in texts
@@ -306,7 +309,7 @@ func (pr *prover) scalarPasses(c Check, v Scalar) bool {
 	case OfType:
 		return slices.ContainsFunc(c.Types, func(t Type) bool {
 			if t == TypeInteger {
-				return v.Type == TypeNumber && v.Number == float64(int64(v.Number))
+				return v.Type == TypeNumber && v.Number == math.Trunc(v.Number)
 			}
 			return t == v.Type
 		})
@@ -319,7 +322,11 @@ func (pr *prover) scalarPasses(c Check, v Scalar) bool {
 	case EndsWith:
 		return has(func(t string) bool { return strings.HasSuffix(v.Text, t) })
 	case Like:
-		return v.Type == TypeString && (c.Globs == nil || c.Globs.Match(v.Text))
+		text := v.Text
+		if c.folded {
+			text = new(casefold.Folder).Text(text)
+		}
+		return v.Type == TypeString && (c.Globs == nil || c.Globs.Match(text))
 	case Matches, Finds:
 		return v.Type == TypeString && (c.Regexp == nil || c.Regexp.MatchString(v.Text))
 	case Length:

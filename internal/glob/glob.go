@@ -57,7 +57,7 @@ type Options struct {
 	Fold func(string) string
 	// FoldClasses makes […] take the members' other letter cases too (simple
 	// case folding). Without it […] is compared with the folded text as it
-	// is written.
+	// is written, and one that no folded text can match is an error.
 	FoldClasses bool
 }
 

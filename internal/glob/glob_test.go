@@ -257,7 +257,8 @@ func TestFold(t *testing.T) {
 		{"READ_{A,B}", "read_b", false, true},
 		{`R\EAD`, "read", false, true},
 		{"R\u200bEAD", "read", false, true},
-		{"[A-Z]BC", "abc", false, false},
+		{"[A-Zb]BC", "abc", false, false},
+		{"[A-Zb]BC", "bbc", false, true},
 		{"[a-z]BC", "abc", false, true},
 		{"[A-Z]BC", "abc", true, true},
 		{"[!A-Z]BC", "abc", true, false},
@@ -273,6 +274,11 @@ func TestFold(t *testing.T) {
 	}
 	if _, err := glob.Compile("\u200b", glob.Options{Fold: fold}); err == nil {
 		t.Error("a pattern that folds to nothing compiled")
+	}
+	for _, p := range []string{"[A-Z]BC", "x[A-Z]", "{a,[QR]}"} {
+		if _, err := glob.Compile(p, glob.Options{Fold: fold}); err == nil {
+			t.Errorf("%q compiled, though no folded text can match it", p)
+		}
 	}
 	grow := func(s string) string { return strings.Repeat(s, 3) }
 	if _, err := glob.Compile(strings.Repeat("a", 400), glob.Options{Fold: grow}); err == nil {

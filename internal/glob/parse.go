@@ -170,8 +170,32 @@ func (p *reader) class(at int) (*class, error) {
 		}
 		c.ranges = append(c.ranges, span{from, to})
 	}
+	if p.o.Fold != nil && !c.fold && !c.negated && !p.staysFolded(c.ranges) {
+		return nil, p.fault(at, "no folded text holds a character of these brackets; write them as they are once folded, in lower case")
+	}
 	c.finish()
 	return c, nil
+}
+
+// fewFolded is how many characters of a range are tried for one that folding
+// leaves as it is: more than any range of capitals or compatibility forms next to
+// each other that an author writes. A longer one is taken to have some.
+const fewFolded = 64
+
+// staysFolded reports whether a text that is folded can hold a character of the
+// ranges.
+func (p *reader) staysFolded(ranges []span) bool {
+	for _, s := range ranges {
+		if s.to-s.from >= fewFolded {
+			return true
+		}
+		for r := s.from; r <= s.to; r++ {
+			if p.o.Fold(string(r)) == string(r) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // member reads one character of a list. It gives -1 at the bracket that closes

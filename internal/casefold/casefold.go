@@ -1,7 +1,8 @@
-package engine
+// Package casefold brings texts to the form that the test member fold of the
+// content rules compares (section 3): Unicode compatibility caseless matching.
+package casefold
 
 import (
-	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -10,11 +11,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folder brings texts to the form that the test member fold compares: Unicode
-// compatibility caseless matching (NFKC_Casefold, toNFKC_Casefold of the Unicode
+// Folder brings texts to their form: NFKC_Casefold (toNFKC_Casefold of the Unicode
 // Standard, section 3.13, on the decomposed text), default-ignorable code points
 // removed. It holds scratch memory: one goroutine at a time.
-type folder struct {
+type Folder struct {
 	caser cases.Caser
 	ready bool
 	a, b  []byte
@@ -25,9 +25,9 @@ type folder struct {
 // text goes round again without them.
 const foldRounds = 4
 
-// append appends the folded form of s to dst. The form can be eleven times as
+// Append appends the folded form of s to dst. The form can be eleven times as
 // long as s (U+FDFA), not longer.
-func (f *folder) append(dst, s []byte) []byte {
+func (f *Folder) Append(dst, s []byte) []byte {
 	ascii := len(dst)
 	for i, c := range s {
 		if c >= utf8.RuneSelf {
@@ -44,7 +44,7 @@ func (f *folder) append(dst, s []byte) []byte {
 	return dst
 }
 
-func (f *folder) appendRunes(dst, s []byte) []byte {
+func (f *Folder) appendRunes(dst, s []byte) []byte {
 	if !f.ready {
 		f.caser, f.ready = cases.Fold(), true
 	}
@@ -64,47 +64,11 @@ func (f *folder) appendRunes(dst, s []byte) []byte {
 	return dst
 }
 
-// maxForms bounds the folded forms that are kept of one call, in bytes: all of a
-// call of the default argumentBytes, at eleven bytes for one, and of JSON in its
-// texts. Past it texts are folded again.
-const maxForms = 64 << 20
+// Text is the folded form of a text.
+func (f *Folder) Text(s string) string { return string(f.Append(nil, []byte(s))) }
 
-// formSize is about what the table of forms takes for an entry, beside its bytes.
-const formSize = 100
-
-// folded is the folded form of a text of the call: in scratch, or kept. Folding
-// other letters than ASCII is the dearest step there is, some thousand times that
-// of comparing, so each text is folded once a call, however many rules look at it.
-func (j *judging) folded(text []byte, scratch *[]byte) []byte {
-	if ascii(text) {
-		*scratch = j.folder.append((*scratch)[:0], text)
-		return *scratch
-	}
-	if form, known := j.forms[string(text)]; known {
-		return form
-	}
-	*scratch = j.folder.append((*scratch)[:0], text)
-	if size := len(text) + len(*scratch) + formSize; j.formed+size <= maxForms {
-		if j.forms == nil {
-			j.forms = map[string][]byte{}
-		}
-		j.forms[string(text)] = bytes.Clone(*scratch)
-		j.formed += size
-	}
-	return *scratch
-}
-
-func ascii(s []byte) bool {
-	for _, c := range s {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-// text is the folded form of a text of the rules.
-func (f *folder) text(s string) string { return string(f.append(nil, []byte(s))) }
+// Scratch is how much memory the Folder holds, in bytes.
+func (f *Folder) Scratch() int { return cap(f.a) + cap(f.b) }
 
 // settle removes default-ignorable code points in place, and makes Cherokee
 // letters the capitals they fold to: package cases turns each of the two cases

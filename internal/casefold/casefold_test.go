@@ -1,20 +1,20 @@
-package engine_test
+package casefold_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"countersign/engine"
+	"countersign/internal/casefold"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 )
+
+func fold(s string) string { return new(casefold.Folder).Text(s) }
 
 func TestFoldText(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
@@ -46,7 +46,7 @@ func TestFoldText(t *testing.T) {
 		{"fractions and squares", "½ ㎏", "1\u20442 kg"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := engine.FoldText(c.in); got != c.want {
+			if got := fold(c.in); got != c.want {
 				t.Errorf("fold %+q = %+q, want %+q", c.in, got, c.want)
 			}
 		})
@@ -65,7 +65,7 @@ func TestFoldEveryRune(t *testing.T) {
 			n = norm.NFKC.String(n)
 			n = strings.Map(func(r rune) rune {
 				switch {
-				case engine.Ignorable(r):
+				case casefold.Ignorable(r):
 					return -1
 				case unicode.Is(unicode.Cherokee, r):
 					return unicode.ToUpper(r)
@@ -83,11 +83,11 @@ func TestFoldEveryRune(t *testing.T) {
 		if !utf8.ValidRune(r) {
 			continue
 		}
-		got := engine.FoldText(string(r))
+		got := fold(string(r))
 		if want := plain(string(r)); got != want {
 			t.Fatalf("%U: %+q, want %+q", r, got, want)
 		}
-		if again := engine.FoldText(got); again != got {
+		if again := fold(got); again != got {
 			t.Fatalf("%U: %+q folds on to %+q", r, got, again)
 		}
 	}
@@ -107,7 +107,7 @@ func TestFoldAgreesWithIDNA(t *testing.T) {
 			continue // forbidden there, or one of its deviations
 		}
 		held++
-		if got := engine.FoldText("a" + string(r) + "a"); got != m {
+		if got := fold("a" + string(r) + "a"); got != m {
 			t.Errorf("%U: %+q, IDNA maps to %+q", r, got, m)
 		}
 	}
@@ -119,12 +119,12 @@ func TestFoldAgreesWithIDNA(t *testing.T) {
 func TestFoldLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOf(rapid.SampledFrom([]rune("aAbßſSıİσςéE\u0301\u0345\u034F\u00AD\u200Bﬁ½Ω한ᄒ\u1161"))).Draw(t, "s")
-		f := engine.FoldText(s)
-		if engine.FoldText(f) != f {
-			t.Fatalf("%+q folds to %+q and on to %+q", s, f, engine.FoldText(f))
+		f := fold(s)
+		if fold(f) != f {
+			t.Fatalf("%+q folds to %+q and on to %+q", s, f, fold(f))
 		}
 		for name, form := range map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD} {
-			if g := engine.FoldText(form.String(s)); g != f {
+			if g := fold(form.String(s)); g != f {
 				t.Fatalf("%+q: folded %+q, its %s %+q", s, f, name, g)
 			}
 		}
@@ -148,44 +148,10 @@ func TestFoldOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 100 {
 			s := draw.Draw(t, "s")
-			f := engine.FoldText(s)
-			if again := engine.FoldText(f); again != f {
+			f := fold(s)
+			if again := fold(f); again != f {
 				t.Fatalf("%+q folds to %+q and on to %+q", s, f, again)
 			}
 		}
 	})
-}
-
-// Each text of a call is folded once, however many rules look at it: U+FDFA takes
-// eleven bytes for one, and that for each rule would take minutes.
-func TestFoldedOnce(t *testing.T) {
-	const many = 40
-	text := strings.Repeat("\uFDFA", 5000)
-	args := `{"a":"` + text + `","b":{"` + text + `":1},"c":"{\"d\":\"` + text + `\"}"}`
-	took := func(n int) time.Duration {
-		var list []string
-		for i := range n {
-			list = append(list, fmt.Sprintf(`{"id":"a%[1]d","tools":["t"],"refuse":{"some":"/a/**","contains":"x%[1]d","endsWith":"y","fold":true}},
-				{"id":"b%[1]d","tools":["t"],"refuse":{"some":"/**","named":["x%[1]d"],"is":1,"fold":true}},
-				{"id":"c%[1]d","tools":["t"],"refuse":{"arg":"/b","hasMembers":["x%[1]d"],"fold":true}},
-				{"id":"d%[1]d","tools":["t"],"refuse":{"arg":"/c","json":{"arg":"/d","endsWith":"x%[1]d","fold":true}}}`, i))
-		}
-		e := compile(t, one(list...))
-		c := &engine.Call{Tool: "t", Arguments: parse(t, []byte(args))}
-		least := time.Hour
-		for range 3 {
-			begun := time.Now()
-			for _, d := range []engine.Decision{e.Judge(c), e.Explain(c)} {
-				if d.Verdict != engine.Allowed {
-					t.Fatal(d.Tell("test"))
-				}
-			}
-			least = min(least, time.Since(begun))
-		}
-		return least
-	}
-	// The rest of what forty rules do is little beside one folding.
-	if once, often := took(1), took(many); often > once*many/3 {
-		t.Errorf("one set of rules took %v, %d took %v", once, many, often)
-	}
 }
