@@ -10,6 +10,7 @@ import (
 	"countersign/internal/problem"
 	"countersign/internal/shelltext"
 	"countersign/internal/urltext"
+	"countersign/internal/verdict"
 )
 
 // judgedOnce gives the judge of an operand, which is compiled once for all tests
@@ -105,12 +106,8 @@ func (r *reader) entryFault(p place, members map[string]operand, member string, 
 		return true
 	}
 	msg := err.Error()
-	var u *urltext.OperandError
-	var e *emailtext.OperandError
-	switch {
-	case errors.As(err, &u):
-		msg = u.Msg
-	case errors.As(err, &e):
+	var e *verdict.OperandError
+	if errors.As(err, &e) {
 		msg = e.Msg
 	}
 	if i >= 0 {

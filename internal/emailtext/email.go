@@ -31,20 +31,6 @@ type Operand struct {
 	Addresses []string // local@domain, the local part compared exactly
 }
 
-// OperandError says what is wrong with an operand, and where.
-type OperandError struct {
-	Member string
-	Index  int // -1: the whole member
-	Msg    string
-}
-
-func (e *OperandError) Error() string {
-	if e.Index < 0 {
-		return e.Member + ": " + e.Msg
-	}
-	return fmt.Sprintf("%s/%d: %s", e.Member, e.Index, e.Msg)
-}
-
 // Judge is a compiled operand. It holds no state.
 type Judge struct {
 	domains   map[string]bool
@@ -52,20 +38,20 @@ type Judge struct {
 	addresses map[string]bool
 }
 
-// New compiles an operand. An error is an *OperandError.
+// New compiles an operand. An error is a *verdict.OperandError.
 func New(o Operand) (*Judge, error) {
 	if len(o.Domains)+len(o.Addresses) == 0 {
-		return nil, &OperandError{"", -1, "expected domains, addresses or both"}
+		return nil, verdict.BadOperand("", -1, "expected domains, addresses or both")
 	}
 	j := &Judge{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for i, d := range o.Domains {
 		name, star := strings.CutPrefix(d, "*.")
 		ascii, err := domain(name)
 		if err != nil {
-			return nil, &OperandError{"domains", i, fmt.Sprintf("%v, expected a domain such as example.com, or *. and a domain for exactly one label before it", err)}
+			return nil, verdict.BadOperand("domains", i, fmt.Sprintf("%v, expected a domain such as example.com, or *. and a domain for exactly one label before it", err))
 		}
 		if ascii != name {
-			return nil, &OperandError{"domains", i, fmt.Sprintf("not as it is compared, write %q", d[:len(d)-len(name)]+ascii)}
+			return nil, verdict.BadOperand("domains", i, fmt.Sprintf("not as it is compared, write %q", d[:len(d)-len(name)]+ascii))
 		}
 		if star {
 			j.parents[ascii] = true
@@ -76,17 +62,17 @@ func New(o Operand) (*Judge, error) {
 	for i, a := range o.Addresses {
 		local, name, ok := strings.Cut(a, "@")
 		if !ok {
-			return nil, &OperandError{"addresses", i, "expected local@domain"}
+			return nil, verdict.BadOperand("addresses", i, "expected local@domain")
 		}
 		if why := badLocal(local); why != "" {
-			return nil, &OperandError{"addresses", i, why + ", expected local@domain"}
+			return nil, verdict.BadOperand("addresses", i, why+", expected local@domain")
 		}
 		ascii, err := domain(name)
 		if err != nil {
-			return nil, &OperandError{"addresses", i, fmt.Sprintf("%v, expected local@domain", err)}
+			return nil, verdict.BadOperand("addresses", i, fmt.Sprintf("%v, expected local@domain", err))
 		}
 		if ascii != name {
-			return nil, &OperandError{"addresses", i, fmt.Sprintf("not as it is compared, write %q", local+"@"+ascii)}
+			return nil, verdict.BadOperand("addresses", i, fmt.Sprintf("not as it is compared, write %q", local+"@"+ascii))
 		}
 		j.addresses[a] = true
 	}

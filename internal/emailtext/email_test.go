@@ -158,7 +158,7 @@ func TestOperand(t *testing.T) {
 		{emailtext.Operand{Addresses: []string{`"a"@b.test`}}, "addresses", "plain local part"},
 	} {
 		_, err := emailtext.New(c.o)
-		var e *emailtext.OperandError
+		var e *verdict.OperandError
 		if !errors.As(err, &e) || e.Member != c.member || !strings.Contains(e.Msg, c.msg) {
 			t.Errorf("%v: %v, want %s: …%s…", c.o, err, c.member, c.msg)
 		}

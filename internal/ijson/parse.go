@@ -379,20 +379,8 @@ func hex4(s []byte, i int) (v rune, ok bool) {
 	if i+4 > len(s) {
 		return 0, false
 	}
-	for _, c := range s[i : i+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		v = v<<4 | rune(c)
-	}
-	return v, true
+	n, err := strconv.ParseUint(string(s[i:i+4]), 16, 16)
+	return rune(n), err == nil
 }
 
 // scanNumber reads the number at s[i] by the grammar of RFC 8259 and returns the

@@ -6,12 +6,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"countersign/internal/percent"
+
 	"golang.org/x/text/unicode/norm"
 )
-
-// decodingRounds is how often a percent escape may be decoded between the guard
-// and the file: content rules, section 4.1.
-const decodingRounds = 3
 
 // invisible reports a character of Cc, Cf, Zl, Zp or Default_Ignorable.
 func invisible(r rune) bool {
@@ -102,12 +100,12 @@ func characters(text string, windows bool) string {
 func escapes(text string) bool {
 	var space [512]byte
 	buf := append(space[:0], text...)
-	for range decodingRounds {
+	for range percent.Rounds {
 		out, decoded := buf[:0], false
 		for i := 0; i < len(buf); {
 			b, size := buf[i], 1
 			if b == '%' {
-				if r, n := wideEscape(buf[i:]); n > 0 {
+				if r, n := percent.WideEscape(buf[i:]); n > 0 {
 					// Never longer than the escape it replaces.
 					out = utf8.AppendRune(out, r)
 					if r < utf8.RuneSelf && sign(byte(r)) {
@@ -116,7 +114,7 @@ func escapes(text string) bool {
 					i, decoded = i+n, true
 					continue
 				}
-				if v, n := escape(buf[i:]); n > 0 {
+				if v, n := percent.Escape(buf[i:]); n > 0 {
 					b, size, decoded = v, n, true
 					if sign(b) {
 						return true
@@ -142,44 +140,6 @@ func escapes(text string) bool {
 		}
 	}
 	return false
-}
-
-// escape reads %XX; n is 0 if there is none.
-func escape(b []byte) (value byte, n int) {
-	if len(b) < 3 {
-		return 0, 0
-	}
-	high, ok1 := hex(b[1])
-	low, ok2 := hex(b[2])
-	if !ok1 || !ok2 {
-		return 0, 0
-	}
-	return high<<4 | low, 3
-}
-
-// wideEscape reads %uXXXX, which some servers of Microsoft's decode.
-func wideEscape(b []byte) (value rune, n int) {
-	if len(b) < 6 || b[1]|0x20 != 'u' {
-		return 0, 0
-	}
-	for _, c := range b[2:6] {
-		digit, ok := hex(c)
-		if !ok {
-			return 0, 0
-		}
-		value = value<<4 | rune(digit)
-	}
-	return value, 6
-}
-
-func hex(c byte) (byte, bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0', true
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return c | 0x20 - 'a' + 10, true
-	}
-	return 0, false
 }
 
 // overlong reports whether the bytes end in a sequence of 2 to 6 that a careless

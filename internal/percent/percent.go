@@ -2,7 +2,10 @@
 // of the content rules do not judge (sections 4.1 and 4.2).
 package percent
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Rounds is how often a text may be decoded on its way through servers and
 // libraries before it is used: one for each of a proxy, a framework and an
@@ -37,17 +40,15 @@ func decode(s []byte) (out []byte, found, escapes bool) {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '%' {
-			if b, ok := hex(s, i+1, 2); ok {
-				c, escapes = byte(b), true
-				i += 2
+			if b, n := Escape(s[i:]); n > 0 {
+				c, escapes = b, true
+				i += n - 1
 				found = found || separates(rune(c)) || c == 0xC0 || c == 0xC1 || c >= 0xF5
-			} else if i+1 < len(s) && (s[i+1] == 'u' || s[i+1] == 'U') {
-				if r, ok := hex(s, i+2, 4); ok {
-					escapes = true
-					i += 5
-					found = found || separates(r) || 0xFF00 <= r && r <= 0xFF5E && separates(r-0xFF00+0x20)
-					c = byte(r) // what old servers make of it
-				}
+			} else if r, n := WideEscape(s[i:]); n > 0 {
+				escapes = true
+				i += n - 1
+				found = found || separates(r) || 0xFF00 <= r && r <= 0xFF5E && separates(r-0xFF00+0x20)
+				c = byte(r) // what old servers make of it
 			}
 		}
 		if n := len(out); n > 0 && (out[n-1] == 0xE0 && 0x80 <= c && c < 0xA0 || out[n-1] == 0xF0 && 0x80 <= c && c < 0x90) {
@@ -60,24 +61,34 @@ func decode(s []byte) (out []byte, found, escapes bool) {
 
 func separates(r rune) bool { return r == '.' || r == '/' || r == '\\' || r == 0 }
 
+// hex reads n digits at i.
 func hex(s []byte, i, n int) (v rune, ok bool) {
 	if i+n > len(s) {
 		return 0, false
 	}
-	for _, c := range s[i : i+n] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
+	u, err := strconv.ParseUint(string(s[i:i+n]), 16, 16)
+	return rune(u), err == nil
+}
+
+// Escape reads the %XX that b begins with; n is 0 if there is none.
+func Escape(b []byte) (value byte, n int) {
+	if len(b) > 0 && b[0] == '%' {
+		if v, ok := hex(b, 1, 2); ok {
+			return byte(v), 3
 		}
-		v = v<<4 | rune(c)
 	}
-	return v, true
+	return 0, 0
+}
+
+// WideEscape reads the %uXXXX that b begins with, which some servers of Microsoft's
+// decode; n is 0 if there is none.
+func WideEscape(b []byte) (value rune, n int) {
+	if len(b) > 1 && b[0] == '%' && b[1]|0x20 == 'u' {
+		if v, ok := hex(b, 2, 4); ok {
+			return v, 6
+		}
+	}
+	return 0, 0
 }
 
 // Decode decodes s once. ok is false where a percent sign begins no escape.
@@ -89,15 +100,12 @@ func Decode(s string) (text string, ok bool) {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '%' {
-			if i+2 >= len(s) {
+			v, n := Escape([]byte(s[i:min(i+3, len(s))]))
+			if n == 0 {
 				return "", false
 			}
-			v, ok := hex([]byte(s[i+1:i+3]), 0, 2)
-			if !ok {
-				return "", false
-			}
-			c = byte(v)
-			i += 2
+			c = v
+			i += n - 1
 		}
 		b = append(b, c)
 	}

@@ -37,20 +37,6 @@ type Operand struct {
 	HasQuery bool
 }
 
-// OperandError says what is wrong with an operand, and where.
-type OperandError struct {
-	Member string
-	Index  int // -1: the whole member
-	Msg    string
-}
-
-func (e *OperandError) Error() string {
-	if e.Index < 0 {
-		return e.Member + ": " + e.Msg
-	}
-	return fmt.Sprintf("%s/%d: %s", e.Member, e.Index, e.Msg)
-}
-
 // Judge is a compiled operand. It holds no state.
 type Judge struct {
 	scheme map[string]bool
@@ -62,21 +48,21 @@ type Judge struct {
 	public bool
 }
 
-// New compiles an operand. An error is an *OperandError.
+// New compiles an operand. An error is a *verdict.OperandError.
 func New(o Operand) (*Judge, error) {
 	if len(o.Scheme)+len(o.Host)+len(o.Port)+len(o.Path) == 0 && !o.HasQuery && !o.Public {
-		return nil, &OperandError{"", -1, "expected at least one of scheme, host, port, path, query and public"}
+		return nil, verdict.BadOperand("", -1, "expected at least one of scheme, host, port, path, query and public")
 	}
 	j := &Judge{public: o.Public}
 	for i, s := range o.Scheme {
 		if !isScheme(s) || strings.ToLower(s) != s {
-			return nil, &OperandError{"scheme", i, "expected a scheme in lower case, such as https, without the colon"}
+			return nil, verdict.BadOperand("scheme", i, "expected a scheme in lower case, such as https, without the colon")
 		}
 		add(&j.scheme, s)
 	}
 	for i, p := range o.Port {
 		if p < 1 || p > 65535 {
-			return nil, &OperandError{"port", i, "expected a port from 1 to 65535"}
+			return nil, verdict.BadOperand("port", i, "expected a port from 1 to 65535")
 		}
 		add(&j.port, p)
 	}
@@ -86,9 +72,9 @@ func New(o Operand) (*Judge, error) {
 	for i, q := range o.Query {
 		switch decoded := decodedOnce(q); {
 		case q == "":
-			return nil, &OperandError{"query", i, "expected the name of a query parameter"}
+			return nil, verdict.BadOperand("query", i, "expected the name of a query parameter")
 		case decoded != q:
-			return nil, &OperandError{"query", i, fmt.Sprintf("names are compared decoded, write %q", decoded)}
+			return nil, verdict.BadOperand("query", i, fmt.Sprintf("names are compared decoded, write %q", decoded))
 		}
 		j.query[q] = true
 	}
@@ -97,10 +83,10 @@ func New(o Operand) (*Judge, error) {
 	}
 	for i, p := range o.Path {
 		if p != "" && p[0] != '/' && p[0] != '{' && !strings.HasPrefix(p, "**") {
-			return nil, &OperandError{"path", i, fmt.Sprintf("no path of a URL can match it, write %q", "/"+p)}
+			return nil, verdict.BadOperand("path", i, fmt.Sprintf("no path of a URL can match it, write %q", "/"+p))
 		}
 		if decoded := decodedOnce(p); decoded != p {
-			return nil, &OperandError{"path", i, fmt.Sprintf("the path is compared decoded once, write %q (a literal percent sign there is [%%])", decoded)}
+			return nil, verdict.BadOperand("path", i, fmt.Sprintf("the path is compared decoded once, write %q (a literal percent sign there is [%%])", decoded))
 		}
 	}
 	var err error
@@ -122,7 +108,7 @@ func (j *Judge) hosts(hosts []string) error {
 	for i, h := range hosts {
 		if a, ok := hostname.Addr(h); ok {
 			if hostname.AddrText(a) != h {
-				return &OperandError{"host", i, fmt.Sprintf("not as it is compared, write %q", hostname.AddrText(a))}
+				return verdict.BadOperand("host", i, fmt.Sprintf("not as it is compared, write %q", hostname.AddrText(a)))
 			}
 			add(&j.addrs, a)
 			continue
@@ -130,15 +116,15 @@ func (j *Judge) hosts(hosts []string) error {
 		if !strings.ContainsAny(h, `*?[]{}\`) {
 			name, err := hostname.Map(h)
 			if err != nil {
-				return &OperandError{"host", i, err.Error() + ", expected a host name, a glob such as *.example.com, or an address ([::1] for IPv6)"}
+				return verdict.BadOperand("host", i, err.Error()+", expected a host name, a glob such as *.example.com, or an address ([::1] for IPv6)")
 			}
 			if name != h {
-				return &OperandError{"host", i, fmt.Sprintf("not as it is compared, write %q", name)}
+				return verdict.BadOperand("host", i, fmt.Sprintf("not as it is compared, write %q", name))
 			}
 		} else if strings.TrimFunc(h, func(c rune) bool {
 			return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.ContainsRune(`-.*?[]{}!^,\`, c)
 		}) != "" {
-			return &OperandError{"host", i, "expected lower-case ASCII letters, digits, hyphens and dots beside the glob signs; names of other letters in their xn-- form"}
+			return verdict.BadOperand("host", i, "expected lower-case ASCII letters, digits, hyphens and dots beside the glob signs; names of other letters in their xn-- form")
 		}
 		names = append(names, h)
 	}
@@ -147,7 +133,7 @@ func (j *Judge) hosts(hosts []string) error {
 	}
 	var err error
 	if j.host, err = globs("host", names, '.', hostStep); err != nil {
-		var e *OperandError
+		var e *verdict.OperandError
 		if errors.As(err, &e) && e.Index >= 0 {
 			for i, h := range hosts { // its place among the names is another among the hosts
 				if h == names[e.Index] {
@@ -175,7 +161,7 @@ func globs(member string, patterns []string, sep byte, step func(uint8, glob.Tok
 			if e := (*glob.Error)(nil); errors.As(err, &e) {
 				msg = e.Msg
 			}
-			return nil, &OperandError{member, i, msg}
+			return nil, verdict.BadOperand(member, i, msg)
 		}
 		all = append(all, g)
 	}

@@ -190,12 +190,12 @@ func TestOperand(t *testing.T) {
 		{urltext.Operand{Query: []string{""}, HasQuery: true}, "query", "name"},
 	} {
 		_, err := urltext.New(c.o)
-		var e *urltext.OperandError
+		var e *verdict.OperandError
 		if !errors.As(err, &e) || e.Member != c.member || !strings.Contains(e.Msg, c.msg) {
 			t.Errorf("%+v: %v, want %s: …%s…", c.o, err, c.member, c.msg)
 		}
 	}
-	var e *urltext.OperandError
+	var e *verdict.OperandError
 	if _, err := urltext.New(urltext.Operand{Host: []string{"[::1]", "a**.test"}}); !errors.As(err, &e) || e.Index != 1 {
 		t.Errorf("the second host is wrong: %v", err)
 	}

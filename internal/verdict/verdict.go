@@ -3,6 +3,8 @@
 // tests, which both speak of results and know nothing of each other.
 package verdict
 
+import "fmt"
+
 // Result is what holding a condition against a call gave.
 type Result uint8
 
@@ -30,4 +32,23 @@ func (r Result) String() string {
 		return "absent"
 	}
 	return "cannot be judged"
+}
+
+// OperandError says what is wrong with the operand of a typed test, and where.
+type OperandError struct {
+	Member string
+	Index  int // in the member's list; -1: the whole member
+	Msg    string
+}
+
+// BadOperand is an *OperandError.
+func BadOperand(member string, index int, msg string) error {
+	return &OperandError{Member: member, Index: index, Msg: msg}
+}
+
+func (e *OperandError) Error() string {
+	if e.Index < 0 {
+		return e.Member + ": " + e.Msg
+	}
+	return fmt.Sprintf("%s/%d: %s", e.Member, e.Index, e.Msg)
 }
