@@ -112,6 +112,8 @@ func TestEval(t *testing.T) {
 		{"args.blocked == true", `{"blocked":null}`, F},
 		{"type(args.blocked) != bool || args.blocked", `{"blocked":"true"}`, H},
 		{"type(args.blocked) != bool || args.blocked", `{"blocked":null}`, H},
+		{"args.amount < 100", `{"amount":99}`, H}, // the mirror: a require of it
+		{"args.amount < 100", `{}`, C},
 		// CEL-02
 		{"has(args.meta.owner) && args.meta.owner == 'root'", `{}`, C},
 		{"has(args.meta) && has(args.meta.owner) && args.meta.owner == 'root'", `{}`, F},
