@@ -154,13 +154,17 @@ func domain(name string) (string, error) {
 }
 
 // badLocal says why a local part is no dot-atom of ASCII (RFC 5322, 3.2.3), or
-// one that an old relay could send elsewhere (user%host and host!user).
+// one that an old relay could send elsewhere (user%host and host!user), or in which
+// a mail program may find an encoded word, and in that another address.
 func badLocal(l string) string {
 	if l == "" || len(l) > maxLocal {
 		return "a local part that is empty or too long"
 	}
 	if l[0] == '.' || l[len(l)-1] == '.' || strings.Contains(l, "..") {
 		return "a dot out of place in the local part"
+	}
+	if strings.Contains(l, "=?") || strings.Contains(l, "?=") {
+		return "a local part that some readers decode (RFC 2047)"
 	}
 	for i := range len(l) {
 		c := l[i]

@@ -25,6 +25,7 @@ func TestJudge(t *testing.T) {
 		"a@corp.test":                                verdict.Holds,
 		"a@CORP.Test":                                verdict.Holds,
 		"a.b+c=d_e-f@corp.test":                      verdict.Holds,
+		"a=b?c@corp.test":                            verdict.Holds,
 		"Anna Smith <a@corp.test>":                   verdict.Holds,
 		"O'Neill-Jones Jr. <a@corp.test>":            verdict.Holds,
 		"Änne Müller <a@corp.test>":                  verdict.Holds,
@@ -64,7 +65,7 @@ func TestBypass(t *testing.T) {
 		`a@GOOD(b@EVIL)`, `a(b)@EVIL`, `(x)a@GOOD`, `a@(x)GOOD`, `group: a@GOOD, b@EVIL;`, `undisclosed:;`, `a@GOOD;b@EVIL`, `a@GOOD b@EVIL`, `a@GOOD, `, `,a@GOOD`, `a@GOOD,,b@EVIL`,
 		`a@[127.0.0.1]`, `a@[IPv6:::1]`, `a@127.0.0.1`, `a@127.1`, `a@0x7f.1`, `a@GOOD.`, `a@.GOOD`, `a@GOOD..EVIL`, `a@@GOOD`, `a@GOOD@EVIL`, `a%EVIL@GOOD`, `EVIL!a@GOOD`, `@EVIL:a@GOOD`, `<@EVIL:a@GOOD>`,
 		`.a@GOOD`, `a.@GOOD`, `a..b@GOOD`, `a b@GOOD`, `a,b@GOOD`, `a\@EVIL@GOOD`, `a\,b@GOOD`, "a@GOOD\n", "a@GOOD\r\nBcc: b@EVIL", "a@GOOD\tb", "a@GOOD\x00", "a@GOOD\u0000.EVIL", "a\u200b@GOOD", "a@GO\u00adOD.EVIL\u200b", "a@GOOD\u2028b@EVIL", "\ufeffa@GOOD",
-		`=?utf-8?q?a=40GOOD?= <b@EVIL>`, `a@GOOD<b@EVIL>`, `Name<a@GOOD>`, `Name <a@GOOD> x`, `Name <a@GOOD`, `Name a@GOOD>`, `<>`, `Name <>`, `a@`, `@GOOD`, ``, ` `, `a`, `mailto:a@GOOD`, `a@GOOD?bcc=b@EVIL`, `a@GOOD/b`, `a@GOOD#b`, `a@GOOD:25`, `a@*.GOOD`, `a@xn--0`, `ä@GOOD`, "a\xff@GOOD", `a@-GOOD`, `a@under_score.GOOD`,
+		`=?utf-8?q?a=40GOOD?= <b@EVIL>`, `=?utf-8?q?b=40EVIL=3e=00?=a@GOOD`, `=?utf-8?q?b=40EVIL?=@GOOD`, `a=?x?b?YkBFVklM?=@GOOD`, `Name <=?utf-8?q?b=40EVIL=3e?=@GOOD>`, `a@GOOD<b@EVIL>`, `Name<a@GOOD>`, `Name <a@GOOD> x`, `Name <a@GOOD`, `Name a@GOOD>`, `<>`, `Name <>`, `a@`, `@GOOD`, ``, ` `, `a`, `mailto:a@GOOD`, `a@GOOD?bcc=b@EVIL`, `a@GOOD/b`, `a@GOOD#b`, `a@GOOD:25`, `a@*.GOOD`, `a@xn--0`, `ä@GOOD`, "a\xff@GOOD", `a@-GOOD`, `a@under_score.GOOD`,
 		`Name, b <a@GOOD> @EVIL`, `[a@GOOD] <b@EVIL>`, `{a} <b@EVIL>`, `a:b <c@EVIL>`, `a;b <c@EVIL>`, `a\"b <c@EVIL>`, "a@GOOD\u3000,b@EVIL", "a@GOOD\uff0cb@EVIL", "a@GOOD，b@EVIL", `a@GOOD；b@EVIL`, `"a"@GOOD`, `""@GOOD`, `a"b"@GOOD`, `"a@b"@GOOD`,
 	} {
 		add(f)
