@@ -1,14 +1,11 @@
 package pathtext
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"countersign/internal/percent"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // invisible reports a character of Cc, Cf, Zl, Zp or Default_Ignorable.
@@ -22,12 +19,6 @@ func invisible(r rune) bool {
 
 // sign reports the four bytes that an escape must not give.
 func sign(b byte) bool { return b == '.' || b == '/' || b == '\\' || b == 0 }
-
-// standsForSign reports whether the compatibility form of the first character,
-// which is not ASCII, holds a slash, backslash or dot.
-func standsForSign(p norm.Properties) bool {
-	return bytes.ContainsAny(p.Decomposition(), `./\`)
-}
 
 // character says why a character cannot be judged, or nothing. windows tells
 // whether a backslash separates.
@@ -43,7 +34,7 @@ func character(r rune, windows bool) string {
 	case r >= 0x80:
 		var b [utf8.UTFMax]byte
 		n := utf8.EncodeRune(b[:], r)
-		if standsForSign(norm.NFKC.Properties(b[:n])) {
+		if percent.StandsForSign(b[:n]) {
 			return whyStandsFor
 		}
 	}
@@ -131,12 +122,8 @@ func escapes(text string) bool {
 			return false
 		}
 		buf = out
-		for i := 0; i < len(buf); {
-			_, size := utf8.DecodeRune(buf[i:])
-			if size > 1 && standsForSign(norm.NFKC.Properties(buf[i:])) {
-				return true
-			}
-			i += size
+		if percent.StandsForSign(buf) {
+			return true
 		}
 	}
 	return false

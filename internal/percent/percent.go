@@ -3,8 +3,12 @@
 package percent
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Rounds is how often a text may be decoded on its way through servers and
@@ -15,7 +19,8 @@ const Rounds = 3
 // Hides says whether decoding s, up to [Rounds] times, gives a dot, a slash, a
 // backslash or NUL that does not stand in s as itself. A half escape that
 // decoding completes counts (%2%65), bytes that some readers take for one of the
-// four in an overlong form (%c0%ae), and the %u002e of old servers.
+// four in an overlong form (%c0%ae), the %u002e of old servers, and characters that
+// stand for one (see [StandsForSign]).
 func Hides(s string) bool {
 	if strings.IndexByte(s, '%') < 0 {
 		return false
@@ -23,12 +28,25 @@ func Hides(s string) bool {
 	text := []byte(s)
 	for range Rounds {
 		var found, escapes bool
-		if text, found, escapes = decode(text); found {
+		if text, found, escapes = decode(text); found || escapes && StandsForSign(text) {
 			return true
 		}
 		if !escapes {
 			return false
 		}
+	}
+	return false
+}
+
+// StandsForSign says whether a character of s, which is none of ASCII, has a
+// compatibility form with a slash, a backslash or a dot in it.
+func StandsForSign(s []byte) bool {
+	for i := 0; i < len(s); {
+		_, size := utf8.DecodeRune(s[i:])
+		if size > 1 && bytes.ContainsAny(norm.NFKC.Properties(s[i:]).Decomposition(), `./\`) {
+			return true
+		}
+		i += size
 	}
 	return false
 }

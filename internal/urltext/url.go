@@ -16,8 +16,6 @@ import (
 	"countersign/internal/hostname"
 	"countersign/internal/percent"
 	"countersign/internal/verdict"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // maxText is the most bytes of a URL that is judged: what common servers and
@@ -252,19 +250,26 @@ func decodedOnce(s string) string {
 // inPath says why no decoded path that is judged holds a character, or nothing.
 func inPath(c rune) string {
 	switch {
+	case ' ' <= c && c < 0x7f && c != '\\':
 	case c == utf8.RuneError || unicode.IsControl(c):
 		return "an escape in the path that is no character of a path"
+	case invisible(c):
+		return "an invisible character"
 	case c == '\\':
 		return "a backslash"
-	case standsForSign(c):
+	case percent.StandsForSign([]byte(string(c))):
 		return "a character that is a slash, backslash or dot in another form"
 	}
 	return ""
 }
 
-func standsForSign(c rune) bool {
-	return c >= utf8.RuneSelf && strings.ContainsAny(norm.NFKC.String(string(c)), `./\`)
+// invisible: does a reader see nothing of the character, or another one?
+func invisible(c rune) bool {
+	return unicode.In(c, unicode.C, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
+
+// blank is what some servers cut off the ends of a segment.
+func blank(c rune) bool { return invisible(c) || unicode.Is(unicode.Z, c) }
 
 // defaultPorts are those of the schemes that agents use (WHATWG URL, special schemes).
 var defaultPorts = map[string]int{"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
@@ -362,7 +367,7 @@ func split(text string) (u parts, why string) {
 		case 'a' <= c && c <= 'z' || '-' <= c && c <= '9': // most of most URLs
 		case c == utf8.RuneError:
 			return u, "a character that is none"
-		case unicode.In(c, unicode.C, unicode.Z) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, c) || unicode.Is(unicode.Variation_Selector, c):
+		case blank(c):
 			return u, "a space, control or invisible character"
 		case c == '\\':
 			return u, "a backslash"
@@ -448,15 +453,14 @@ func (u *parts) setPath(path string) (why string) {
 		return "a percent sign that begins no escape"
 	}
 	for seg := range strings.SplitSeq(u.path, "/") {
-		seg, _, _ = strings.Cut(seg, ";") // some servers cut a parameter off a segment
+		seg, _, _ = strings.Cut(seg, ";")  // some servers cut a parameter off a segment
+		seg = strings.TrimFunc(seg, blank) // and some what is not seen at its ends
 		if seg == "." || seg == ".." {
 			return "a dot segment"
 		}
 	}
-	for _, c := range u.path {
-		if standsForSign(c) {
-			return "a character that is a slash, backslash or dot in another form"
-		}
+	if percent.StandsForSign([]byte(u.path)) {
+		return "a character that is a slash, backslash or dot in another form"
 	}
 	return ""
 }

@@ -40,6 +40,33 @@ func TestPATH03(t *testing.T) {
 	}
 }
 
+// What servers cut off a segment, or do not see, hides no dot segment and no name;
+// a character that stands for a sign does not either, however often it is encoded.
+func TestHiddenInThePath(t *testing.T) {
+	inside := judge(t, urltext.Operand{Path: []string{"/pub/**"}})
+	any := judge(t, urltext.Operand{Host: []string{"docs.test"}})
+	for path, both := range map[string]bool{ // both: also where no path is asked for
+		"%E2%80%8B../x": true, ".%E2%80%8B./x": false, "..%E2%80%8B/x": true, "..%20/x": true, "%20../x": true, "..%C2%A0/x": true, "..%20;a/x": true,
+		"%C2%ADadmin/x": false, "a%EF%B8%8F/x": false, "%EE%80%80/x": false,
+		"%EF%BC%8F/x": true, "%25EF%25BC%258F/x": true, "%2525EF%2525BC%25258Fx": true, "%25E2%2580%25A5/x": true, "%25u%2546F0E/x": true,
+	} {
+		for name, j := range map[string]*urltext.Judge{"path": inside, "host": any} {
+			want := verdict.CannotJudge
+			if name == "host" && !both {
+				want = verdict.Holds
+			}
+			if r, why := j.Judge("https://docs.test/pub/" + path); r != want {
+				t.Errorf("%s, %s: %v (%s), want %v", name, path, r, why, want)
+			}
+		}
+	}
+	for _, path := range []string{"a%20b/c%20", "%20a/x", "...%20/x", "caf%C3%A9/x", "%E6%BC%A2", "%25%25", "100%25", "%2525EF"} {
+		if r, why := inside.Judge("https://docs.test/pub/" + path); r != verdict.Holds {
+			t.Errorf("%s: %v (%s), want holds", path, r, why)
+		}
+	}
+}
+
 func TestMembers(t *testing.T) {
 	for _, c := range []struct {
 		name        string
