@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"countersign/engine"
+	"countersign/internal/pathtext"
 	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 	"countersign/rules"
@@ -64,6 +66,13 @@ type checkedFile struct {
 	Fingerprint string `json:"fingerprint"`
 	Rules       int    `json:"rules"`
 	Silenced    int    `json:"silenced"` // warnings that a rule's ok silences
+	// Steps is the most that judging one call takes; where it is past the limit,
+	// the limit ends the judging.
+	Steps      int `json:"steps"`
+	StepsLimit int `json:"stepsLimit"`
+	// SlowPatterns are the pointers of patterns that long texts are held against
+	// slowly.
+	SlowPatterns []string `json:"slowPatterns,omitempty"`
 }
 
 func (p *program) checkRules(files []rules.Source, tools string) error {
@@ -76,9 +85,21 @@ func (p *program) checkRules(files []rules.Source, tools string) error {
 	}{OK: len(problems) == 0, Problems: tell(problems), Warnings: []told{}, Files: []checkedFile{}}
 	var warnings rules.Problems
 	if set != nil && answer.OK {
+		e, err := engine.New(set, engine.Options{Disk: pathtext.OS{}})
+		if err != nil {
+			return err
+		}
+		worst := e.WorstSteps()
 		for _, f := range set.Files {
 			warnings = append(warnings, f.Warnings...)
-			answer.Files = append(answer.Files, checkedFile{f.Path, f.Name, f.Fingerprint, len(f.Rules), len(f.Silenced)})
+			c := checkedFile{Path: f.Path, Name: f.Name, Fingerprint: f.Fingerprint, Rules: len(f.Rules), Silenced: len(f.Silenced),
+				Steps: worst[f.Name], StepsLimit: f.Limits.Steps}
+			for _, slow := range e.SlowPatterns() {
+				if slow.File == f.Name {
+					c.SlowPatterns = append(c.SlowPatterns, slow.Pointer)
+				}
+			}
+			answer.Files = append(answer.Files, c)
 		}
 		if tools != "" {
 			found, err := lintFile(set, tools)
@@ -104,6 +125,10 @@ func (p *program) checkRules(files []rules.Source, tools string) error {
 			p.say("%s: %s, %s, %s", f.Path, f.Name, plural(f.Rules, "rule"), f.Fingerprint)
 			if f.Silenced > 0 {
 				p.say("%s: %s silenced by ok", f.Path, plural(f.Silenced, "warning"))
+			}
+			p.say("%s: a call takes at most %d steps, the limit is %d", f.Path, f.Steps, f.StepsLimit)
+			for _, pointer := range f.SlowPatterns {
+				p.say("%s: %s: a pattern that long texts are held against slowly; rules bench says how slowly", f.Path, pointer)
 			}
 		}
 		p.say("%s, %s", plural(len(problems), "error"), plural(len(warnings), "warning"))
