@@ -2,7 +2,8 @@ package engine
 
 import (
 	"bytes"
-	"unicode/utf8"
+
+	"countersign/internal/casefold"
 )
 
 // maxForms bounds the folded forms that are kept of one call, in bytes: all of a
@@ -17,9 +18,9 @@ const formSize = 100
 // other letters than ASCII is far dearer than comparing them, so each text is
 // folded once a call, however many rules look at it.
 func (j *judging) folded(text []byte, scratch *[]byte) []byte {
-	if ascii(text) {
-		*scratch = j.folder.Append((*scratch)[:0], text)
-		return *scratch
+	form, plain := casefold.AppendASCII((*scratch)[:0], text)
+	if *scratch = form; plain {
+		return form
 	}
 	if form, known := j.forms[string(text)]; known {
 		return form
@@ -33,13 +34,4 @@ func (j *judging) folded(text []byte, scratch *[]byte) []byte {
 		j.formed += size
 	}
 	return *scratch
-}
-
-func ascii(s []byte) bool {
-	for _, c := range s {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

@@ -28,20 +28,28 @@ const foldRounds = 4
 // Append appends the folded form of s to dst. The form can be eleven times as
 // long as s (U+FDFA), not longer.
 func (f *Folder) Append(dst, s []byte) []byte {
-	ascii := len(dst)
+	if form, ok := AppendASCII(dst, s); ok {
+		return form
+	}
+	return f.appendRunes(dst, s)
+}
+
+// AppendASCII is Append for a text of ASCII alone, which takes no Folder and next to
+// no time; it is false for any other.
+func AppendASCII(dst, s []byte) (form []byte, ok bool) {
+	n := len(dst)
 	for i, c := range s {
 		if c >= utf8.RuneSelf {
-			dst = dst[:ascii]
-			return f.appendRunes(dst, s)
+			return dst[:n], false
 		}
 		if i == 0 {
 			dst = append(dst, s...)
 		}
 		if 'A' <= c && c <= 'Z' {
-			dst[ascii+i] = c + 'a' - 'A'
+			dst[n+i] = c + 'a' - 'A'
 		}
 	}
-	return dst
+	return dst, true
 }
 
 func (f *Folder) appendRunes(dst, s []byte) []byte {
