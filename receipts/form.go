@@ -62,9 +62,22 @@ func isShort(s string) bool {
 	return true
 }
 
-// isUnit: [A-Za-z0-9][A-Za-z0-9._-]{0,15}
+// isUnit: [A-Za-z0-9][A-Za-z0-9._-]{0,15}. Folding s to lower case first would let
+// in the letters that fold to an ASCII one, such as the sign for kelvin.
 func isUnit(s string) bool {
-	return len(s) <= maxUnit && isShort(strings.ToLower(s))
+	if s == "" || len(s) > maxUnit {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && (c == '.' || c == '_' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // isAction is a short that, if it begins "provared.", is on the shared list.

@@ -58,6 +58,13 @@ func TestSlipContent(t *testing.T) {
 		"two units of one action": {func(s *Slip) {
 			s.Limits = []Limit{{Action: "work", Kind: LimitMax, Unit: "GBP"}, {Action: "work", Kind: LimitEach, Unit: "EUR"}}
 		}, CodeBadField},
+		"a unit of 16": {func(s *Slip) {
+			s.Limits = []Limit{{Action: "work", Kind: LimitMax, Unit: "A0._-aaaaaaaaaaa"}}
+		}, ""},
+		"a unit of 17":                  {func(s *Slip) { s.Limits = []Limit{{Action: "work", Kind: LimitMax, Unit: long[:17]}} }, CodeBadField},
+		"a unit that begins with a dot": {func(s *Slip) { s.Limits = []Limit{{Action: "work", Kind: LimitMax, Unit: ".a"}} }, CodeBadField},
+		"a unit in kelvin signs":        {func(s *Slip) { s.Limits = []Limit{{Action: "work", Kind: LimitMax, Unit: "\u212AG"}} }, CodeBadField},
+		"a unit with a dotted I":        {func(s *Slip) { s.Limits = []Limit{{Action: "work", Kind: LimitMax, Unit: "M\u0130"}} }, CodeBadField},
 		"two units of two actions": {func(s *Slip) {
 			s.Limits = []Limit{{Action: "work", Kind: LimitMax, Unit: "GBP"}, {Action: order, Kind: LimitMax, Unit: "EUR"}}
 		}, ""},
