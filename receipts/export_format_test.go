@@ -46,6 +46,23 @@ func Validate(kind Kind, v ijson.Value) error {
 	return err
 }
 
+// IsVouchedKind says whether a vouching may name this kind: then it is the keys,
+// which are none here, that are wrong with it, and not a field.
+func IsVouchedKind(kind string) bool {
+	name := "keys"
+	if kind == "person" {
+		name = "key"
+	}
+	src := appendText([]byte(`{"for":{"`+name+`":[],"kind":`), "", kind)
+	v, err := parseCanonical(new(ijson.Doc), append(src, `,"name":"x"}}`...))
+	if err != nil {
+		return false
+	}
+	m := open(v, "vouching", "for", "")
+	m.vouched()
+	return CodeOf(m.err) == CodeBadKey
+}
+
 func ReadKey(v ijson.Value, allowed ...Method) (Key, error) { return readKey(v, allowed...) }
 
 func (h Header) String() string { return h.header }

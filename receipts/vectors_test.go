@@ -251,6 +251,7 @@ func TestVectorsApprovalRequests(t *testing.T) {
 func TestVectorsConstants(t *testing.T) {
 	var want struct {
 		Reasons   map[string]string `json:"REFUSAL_REASONS"`
+		Kinds     map[string]string `json:"VOUCHED_KINDS"`
 		MaxPasses int               `json:"MAX_PASSES"`
 	}
 	v := vectors(t, "record-constants", 1)[0]
@@ -261,6 +262,15 @@ func TestVectorsConstants(t *testing.T) {
 	for r := range want.Reasons {
 		if !IsRefusalReason(r) {
 			t.Errorf("reason %s is not known", r)
+		}
+	}
+	if len(want.Kinds) != 4 {
+		t.Fatal("the kinds are not there")
+	}
+	for kind, known := range map[string]bool{"person": true, "agent": true, "service": true, "recorder": true, "robot": false, "": false} {
+		_, listed := want.Kinds[kind]
+		if listed != known || IsVouchedKind(kind) != known {
+			t.Errorf("kind %q: listed %v, known %v", kind, listed, IsVouchedKind(kind))
 		}
 	}
 	if want.MaxPasses != MaxPasses {
