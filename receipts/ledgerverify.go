@@ -274,6 +274,7 @@ func boundIn(b *CallLine) error {
 		arguments = "{}"
 	}
 	rules := 0
+	bounds := make(map[string]bool) // what of the line the draft binds
 	for _, d := range draft.Details {
 		what, text, isJSON := "", "", false
 		switch d.Name {
@@ -292,6 +293,10 @@ func boundIn(b *CallLine) error {
 		default:
 			return fmt.Errorf("its draft has a detail that no call has")
 		}
+		if bounds[what] {
+			return fmt.Errorf("its draft binds the %s twice", what)
+		}
+		bounds[what] = true
 		bound := []byte(text)
 		if isJSON {
 			if bound, err = ijson.Canonical(bound, ijson.Options{}); err != nil {
@@ -305,8 +310,13 @@ func boundIn(b *CallLine) error {
 	if rules != len(b.Rules) {
 		return fmt.Errorf("its draft names other rules than the line does")
 	}
-	if !slices.ContainsFunc(draft.Details, func(d Detail) bool { return strings.HasSuffix(d.Name, "tool-name") }) {
+	switch {
+	case !bounds["tool name"]:
 		return fmt.Errorf("its draft does not bind the tool's name")
+	case !bounds["arguments"]:
+		return fmt.Errorf("its draft does not bind the arguments")
+	case b.InputResponses != "" && !bounds["input responses"]:
+		return fmt.Errorf("its draft does not bind the input responses that the line keeps")
 	}
 	return nil
 }
@@ -324,11 +334,15 @@ func outcomeBound(b *OutcomeLine) error {
 	if stub.Approval != "" {
 		return nil
 	}
-	want := b.Result
+	want, names := b.Result, []string{"provared.tool-result", "countersign.tool-result"}
 	if isReason(b.How) {
-		want = Fingerprint([]byte(b.How))
+		want, names = Fingerprint([]byte(b.How)), []string{detailUnknown}
 	}
-	if len(stub.Details) == 0 || stub.Details[len(stub.Details)-1].SHA256 != want {
+	if len(stub.Details) == 0 {
+		return fmt.Errorf("its stub binds no answer")
+	}
+	last := stub.Details[len(stub.Details)-1]
+	if last.SHA256 != want || !slices.Contains(names, last.Name) {
 		return fmt.Errorf("its stub binds another answer than the line names")
 	}
 	return nil

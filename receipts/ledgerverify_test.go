@@ -197,6 +197,19 @@ func TestVerifyLedgerContent(t *testing.T) {
 			s.Details = append(s.Details, receipts.Detail{Name: "countersign.input-responses", SHA256: lineDig})
 			l.InputResponses = `{}`
 		})}, "input responses"},
+		"no arguments bound": {[]receipts.LineBody{open, call(func(_ *receipts.CallLine, s *receipts.Stub) { s.Details = s.Details[1:] })}, "does not bind the arguments"},
+		"arguments twice":    {[]receipts.LineBody{open, call(func(_ *receipts.CallLine, s *receipts.Stub) { s.Details = append(s.Details, s.Details[0]) })}, "binds the arguments twice"},
+		"two argument forms": {[]receipts.LineBody{open, call(func(_ *receipts.CallLine, s *receipts.Stub) {
+			s.Details = append(s.Details, receipts.Detail{Name: "countersign.arguments-redacted", SHA256: s.Details[0].SHA256})
+		})}, "binds the arguments twice"},
+		"input left out": {[]receipts.LineBody{open, call(func(l *receipts.CallLine, _ *receipts.Stub) { l.InputResponses = `{}` })}, "does not bind the input responses"},
+		"reason as a result": {[]receipts.LineBody{open, call(nil), outcome(1, func(_ *receipts.OutcomeLine, s *receipts.Stub) {
+			s.Details[len(s.Details)-1].Name = "provared.tool-result"
+		})}, "binds another answer"},
+		"result as a reason": {[]receipts.LineBody{open, call(nil), outcome(1, func(l *receipts.OutcomeLine, s *receipts.Stub) {
+			l.How, l.Result = "result", lineDig
+			s.Details[len(s.Details)-1].SHA256 = lineDig
+		})}, "binds another answer"},
 		"approval not there": {[]receipts.LineBody{open, call(func(_ *receipts.CallLine, s *receipts.Stub) { s.Approval = lineDig })}, "not there"},
 		"draft is no stub":   {[]receipts.LineBody{open, func() receipts.LineBody { l := call(nil); l.Draft = []byte(`{}`); return l }()}, "not the content of a stub"},
 		"another stub":       {[]receipts.LineBody{open, call(nil), outcome(1, func(_ *receipts.OutcomeLine, s *receipts.Stub) { s.Action = "files.write" })}, "not that of the call"},
