@@ -1,6 +1,8 @@
 package receipts_test
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -359,14 +361,80 @@ func TestRolloverBrokenOff(t *testing.T) {
 	}
 }
 
-// rolloverPending says whether the ledger has no notice of a rollover yet.
-func (w *world) rolloverPending() bool {
-	for _, line := range w.lines(w.cfg.Ledger) {
-		if strings.Contains(line, `"what":"rollover"`) {
-			return false
+// A slip whose book was put aside is never taken on again: what was used of it, and
+// its cancellation, stand in the old book. That holds for a second rollover, and for
+// a start that completes one under other settings.
+func TestRolloverBack(t *testing.T) {
+	w := newWorld(t, func(s *receipts.Slip) {
+		s.Limits = []receipts.Limit{{Action: "files.write", Kind: receipts.LimitCount, Bound: 1}}
+	})
+	w.cfg.MarkEvery = 1
+	c := w.open()
+	do(t, c, testCall(t, "files.write", `{}`), answer(`{}`))
+	w.handIn(w.cancellation(w.person, cancelID, worldStart))
+	if _, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != receipts.CodeAfterCancellation {
+		t.Fatal(code)
+	}
+	w.close(c)
+	first := w.cfg.Slip
+	refused := func(t *testing.T, k *world, rollover bool) {
+		t.Helper()
+		k.cfg.Slip, k.cfg.Rollover = first, rollover
+		ledger := k.lines(k.cfg.Ledger)
+		c, err := receipts.OpenChain(t.Context(), k.config())
+		if err == nil {
+			_, code := do(t, c, testCall(t, "files.write", `{}`), answer(`{}`))
+			c.Close()
+			t.Fatalf("a used and cancelled slip was taken on again, and its call answered %q", code)
+		}
+		var stop *receipts.StartError
+		if !errors.As(err, &stop) || !strings.Contains(err.Error(), "was in force here") || len(k.lines(k.cfg.Ledger)) != len(ledger) {
+			t.Fatalf("%v", err)
 		}
 	}
-	return true
+	t.Run("second rollover", func(t *testing.T) {
+		k := w.killed()
+		k.newSlip(slipID2)
+		k.cfg.Rollover = true
+		c := k.open()
+		do(t, c, testCall(t, "files.write", `{}`), answer(`{}`))
+		k.close(c)
+		refused(t, k, true)
+		refused(t, k, false) // without a rollover it would enter the second book
+	})
+	t.Run("rollover broken off", func(t *testing.T) {
+		k := w.killed()
+		k.newSlip(slipID2)
+		cfg := k.config()
+		cfg.Rollover = true
+		d := &faultDisk{Disk: receipts.OSDisk()}
+		d.set(func(string, string) error { // behind the notice, before the slip
+			if !k.rolloverPending() {
+				return errIO
+			}
+			return nil
+		}, nil)
+		files := receipts.NewFiles(d, receipts.FilesOptions{Ahead: 64 << 10})
+		cfg.Store = files
+		if c, err := receipts.OpenChain(t.Context(), cfg); err == nil {
+			c.Close()
+			t.Fatal("the rollover was not broken off")
+		}
+		files.Close()
+		if k.rolloverPending() {
+			t.Fatal("broken off before its notice")
+		}
+		refused(t, k, false)
+	})
+}
+
+// rolloverPending says whether the ledger has no notice of a rollover yet.
+func (w *world) rolloverPending() bool {
+	text, err := os.ReadFile(w.cfg.Ledger)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return !bytes.Contains(text, []byte(`"what":"rollover"`))
 }
 
 // nthOf fails the nth operation of any kind.

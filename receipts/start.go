@@ -1,6 +1,7 @@
 package receipts
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,9 @@ func (c *Chain) start(ctx context.Context) error {
 	}
 	f.keysAtHand()
 	slip, err := f.checkSlip()
+	if err == nil && !slip.inBook {
+		err = f.neverInForce(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -140,6 +144,33 @@ func (f *found) checkSlip() (slipCheck, error) {
 		return s, fmt.Errorf("the slip of %q: %w", c.cfg.Name, entry.Problems[0])
 	}
 	return s, nil
+}
+
+// neverInForce refuses a slip that the book does not hold and that was in force
+// before all the same, in a book that was put aside: what was used of it, and a
+// cancellation of it, stand there, and it would begin anew. Each start under a slip
+// wrote an open line that names it, once the book held it durably. The whole ledger
+// is read for that, which only a slip's first start costs.
+func (f *found) neverInForce(ctx context.Context) error {
+	c := f.c
+	named := []byte(`"slip":"` + c.slip + `"`)
+	for p, err := range pieces(section(c.logs.Ledger, 0, f.end), 0, maxLedgerLine) {
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", c.cfg.Ledger, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !bytes.Contains(p.text, named) {
+			continue
+		}
+		l, err := readLine(&f.ledger.doc, p.text)
+		if open, ok := l.Body.(*OpenLine); err == nil && ok && open.Slip == c.slip {
+			f.stop.add(c.cfg.Ledger, l.Seq+1, "the slip of the settings was in force here, under a book that was put aside since: what was used of it would begin anew. Sign a new slip. %s", notChanged)
+			return nil
+		}
+	}
+	return nil
 }
 
 // takeSlip puts the slip into the book, where it is not there yet: with it the
