@@ -23,8 +23,8 @@ const (
 	noticeCountEvery = time.Hour
 
 	// maxBehind is how many seconds the clock may stand behind the chain's last
-	// stub: within it a stub takes that stub's time, beyond it every call is
-	// refused as time-went-backwards.
+	// stub or denial: within it a call takes that record's time, beyond it every
+	// call is refused as time-went-backwards.
 	maxBehind = 5
 
 	// maxPeerText bounds what peers call themselves in a ledger line, in code
@@ -143,6 +143,7 @@ type Chain struct {
 	seq       int64  // of the next stub
 	previous  string // fingerprint of the last stub; "" before the first
 	last      Time   // its when
+	lastNo    Time   // when of the last denial under the slip; minTime before the first
 	book      bookEnd
 	denied    Extent // of the denials, as far as they are written
 	line      []byte // the book line being made
@@ -264,8 +265,8 @@ func (c *Chain) Take(ctx context.Context) (*Turn, error) {
 		return nil, err
 	}
 	when := TimeOf(c.cfg.Clock())
-	if when < c.last && c.last-when <= maxBehind {
-		when = c.last
+	if last := max(c.last, c.lastNo); when < last && last-when <= maxBehind {
+		when = last
 	}
 	return &Turn{c: c, at: when}, nil
 }

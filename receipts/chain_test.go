@@ -3,6 +3,7 @@ package receipts_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -274,6 +275,65 @@ func TestChainClockBack(t *testing.T) {
 	}
 	w.close(c)
 	w.sound()
+}
+
+// Denials too are dated in the order they stand in, however the clock is set: what
+// the guard writes its own checker must call sound, and a slip that has run out is
+// not in force again for a clock put back, also over a restart.
+func TestChainClockBackDenials(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restart %v", restart), func(t *testing.T) {
+			w := newWorld(t)
+			w.cfg.MarkEvery = 1
+			c := w.open()
+			again := func() {
+				if restart {
+					w.close(c)
+					c = w.open()
+				}
+			}
+			refused := func(want receipts.Code) {
+				t.Helper()
+				again()
+				if _, code := do(t, c, testCall(t, "files.delete", ""), answer(`{}`)); code != want {
+					t.Fatalf("%q, want %q", code, want)
+				}
+			}
+			refused(receipts.CodeActionNotAllowed)
+			w.clock.Add(-2 * time.Second) // as a time server may set it
+			refused(receipts.CodeActionNotAllowed)
+			if r, code := do(t, c, testCall(t, "files.read", ""), answer(`{}`)); code != "" || !r.When.Equal(worldStart) {
+				t.Fatalf("%v %q, want the time of the last denial", r.When, code)
+			}
+			w.clock.Add(48 * time.Hour)
+			refused(receipts.CodeOutsideValidTime)
+			w.clock.Add(-47 * time.Hour)
+			again()
+			if _, code := do(t, c, testCall(t, "files.read", ""), answer(`{}`)); code != receipts.CodeTimeWentBackwards {
+				t.Fatalf("the slip had run out, and the clock was put back: %q", code)
+			}
+			refused(receipts.CodeTimeWentBackwards)
+			w.close(c)
+			w.sound()
+			if r := w.clean(); r.Denials != 5 {
+				t.Fatalf("%+v", r)
+			}
+			f, err := os.Open(w.cfg.Book + ".denials.jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			list, err := receipts.VerifyDenials(f, func(string) (receipts.KeySet, bool) { return w.cfg.Agent.Keys(), true })
+			if err != nil || len(list) != 5 {
+				t.Fatal(len(list), err)
+			}
+			for _, d := range list {
+				if len(d.Problems) > 0 {
+					t.Errorf("line %d: %v", d.Index+1, d.Problems)
+				}
+			}
+		})
+	}
 }
 
 func TestChainBusy(t *testing.T) {

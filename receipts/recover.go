@@ -117,6 +117,9 @@ func (f *found) recover() error {
 		if err := c.appendDenial(record); err != nil {
 			return err
 		}
+		if f.lastDenial, err = ReadDenial(content); err != nil {
+			return err
+		}
 	}
 	if len(again) == 0 && !finished && len(denials) == 0 {
 		return nil

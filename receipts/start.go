@@ -186,6 +186,10 @@ func (f *found) takeSlip(s slipCheck) error {
 		}
 	}
 	c.seq, c.previous, c.last = c.checker.Next(c.slip, "")
+	c.lastNo = minTime
+	if d := f.lastDenial; d != nil && d.Slip == c.slip {
+		c.lastNo = d.When
+	}
 	return nil
 }
 

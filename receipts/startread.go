@@ -42,6 +42,7 @@ type found struct {
 	inBook      int // of receipts: so many the book holds
 	denialsTail tail
 	inDenials   int // of refused: so many stand among the denials
+	lastDenial  *Denial
 }
 
 // receiptRef says which receipt an outcome line has.
@@ -423,6 +424,10 @@ func (f *found) readDenials(ctx context.Context) error {
 			f.stop.add(path, c.denied.Lines, "this is not the line that the last mark in %s names: the denials were altered. %s", c.cfg.Ledger, notChanged)
 			return nil
 		}
+		if _, f.lastDenial, err = readDenialLine(p.text); err != nil {
+			f.stop.add(path, c.denied.Lines, "%s. %s", err, notChanged)
+			return nil
+		}
 		break
 	}
 	torn := false
@@ -443,7 +448,7 @@ func (f *found) readDenials(ctx context.Context) error {
 		if p.torn() {
 			continue
 		}
-		denial, err := readDenialLine(p.text)
+		denial, content, err := readDenialLine(p.text)
 		if err != nil {
 			if !torn {
 				f.stop.add(path, line, "%s. %s", err, notChanged)
@@ -464,6 +469,7 @@ func (f *found) readDenials(ctx context.Context) error {
 			return nil
 		}
 		f.inDenials++
+		f.lastDenial = content
 		c.denied = c.denied.with(p.text)
 	}
 	if why := f.denialsTailAgainst(); why != "" {
@@ -476,24 +482,25 @@ func (f *found) readDenials(ctx context.Context) error {
 	return nil
 }
 
-// readDenialLine gives the fingerprint of the denial on a line. Its signatures
+// readDenialLine gives the denial on a line and its fingerprint. Its signatures
 // are not looked at.
-func readDenialLine(line []byte) (string, error) {
+func readDenialLine(line []byte) (string, *Denial, error) {
 	var d, content ijson.Doc
 	v, err := parseLine(&d, line)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	m := open(v, "line", "denial", "")
 	if m.err != nil {
-		return "", m.err
+		return "", nil, m.err
 	}
 	e, err := readEnvelope(KindDenial, m.value("denial"), &content)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if _, err := readDenial(e.content); err != nil {
-		return "", err
+	denial, err := readDenial(e.content)
+	if err != nil {
+		return "", nil, err
 	}
-	return e.Fingerprint(), nil
+	return e.Fingerprint(), denial, nil
 }

@@ -49,8 +49,8 @@ type Refused struct {
 }
 
 // At is T0, the moment the turn came, in whole seconds: the time of rules, check
-// and stub. It is never before the chain's last stub, except where the clock
-// stands back by more than 5 s; Check then refuses.
+// and stub. It is never before the chain's last stub or denial, except where the
+// clock stands back by more than 5 s; Check then refuses.
 func (t *Turn) At() time.Time { return t.at.Time() }
 
 // Release ends a turn that did nothing. It is harmless after the others.
@@ -79,6 +79,9 @@ func (t *Turn) Check(p Proposal) Answer {
 	}
 	if t.c.blocked != "" {
 		return Answer{Problems: []Problem{{CodeRecordNotSound, t.c.blocked}}}
+	}
+	if t.at < t.c.lastNo {
+		return Answer{Problems: []Problem{{CodeTimeWentBackwards, "the action is dated before the last denial under its slip"}}}
 	}
 	a := t.c.checker.Before(t.proposal)
 	if !a.Allowed {
@@ -153,7 +156,8 @@ func (t *Turn) Refuse(r Refused) error {
 			return fmt.Errorf("drawing the id of a denial: %w", err)
 		}
 		denial = &Denial{ID: id, Slip: c.slip, After: c.previous, By: r.By, Action: p.Action, Amount: p.Amount,
-			With: p.With, Details: p.Details, Code: r.Code, Rule: r.Rule, When: t.at}
+			With: p.With, Details: p.Details, Code: r.Code, Rule: r.Rule,
+			When: max(t.at, c.last, c.lastNo)} // denials stand in order whatever the clock does; the ledger's line has the clock
 		line.Denial = denial.Append(nil)
 		if _, err := ReadDenial(line.Denial); err != nil {
 			return fmt.Errorf("the denial would not be sound: %w", err)
@@ -180,6 +184,7 @@ func (t *Turn) Refuse(r Refused) error {
 	seq, err := c.ledger.append(line)
 	signing.Wait()
 	if err = errors.Join(err, signErr); err == nil && denial != nil {
+		c.lastNo = denial.When
 		err = c.appendDenial(record)
 	}
 	if err == nil && len(r.Watched) > 0 {
