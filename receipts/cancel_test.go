@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -426,6 +427,99 @@ func TestRolloverBack(t *testing.T) {
 		}
 		refused(t, k, false)
 	})
+}
+
+// Whatever stands where a cancellation is handed in stops every call until it is
+// gone, also what is no plain file; one put right in place is taken up.
+func TestCancelNoPlainFile(t *testing.T) {
+	w := newWorld(t)
+	c := w.open()
+	path := w.cfg.Ledger + ".cancellation-x.json"
+	record := w.cancellation(w.person, cancelID, worldStart)
+	for name, put := range map[string]func() error{
+		"a dangling link": func() error { return os.Symlink(filepath.Join(w.dir, "none"), path) },
+		"a pipe":          func() error { return syscall.Mkfifo(path, 0o600) },
+		"a folder":        func() error { return os.Mkdir(path, 0o700) },
+		"unreadable":      func() error { return os.WriteFile(path, record[:40], 0o600) },
+	} {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		if _, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != receipts.CodeRecordNotSound {
+			t.Errorf("%s: %q", name, code)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if _, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != "" {
+			t.Errorf("%s gone: %q", name, code)
+		}
+	}
+	// Where the folder was last changed long enough ago for its list to be kept.
+	aged := func() {
+		t.Helper()
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(filepath.Dir(path), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	aged()
+	if _, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != "" {
+		t.Fatal(code)
+	}
+	if err := os.WriteFile(path, bytes.Repeat([]byte(" "), receipts.MaxLine+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != receipts.CodeRecordNotSound {
+			t.Fatalf("too long to be read: %q", code)
+		}
+	}
+	if err := os.WriteFile(path, record[:40], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	aged()
+	for range 2 {
+		if _, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != receipts.CodeRecordNotSound {
+			t.Fatalf("unreadable: %q", code)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != receipts.CodeAfterCancellation {
+		t.Fatalf("put right in place: %q", code)
+	}
+	if kinds := w.bookKinds(); !strings.HasSuffix(kinds, "cancellation acknowledgement") {
+		t.Fatalf("book: %s", kinds)
+	}
+	w.close(c)
+	w.whole()
+}
+
+// A link to a cancellation is a cancellation.
+func TestCancelByLink(t *testing.T) {
+	w := newWorld(t)
+	c := w.open()
+	elsewhere := filepath.Join(w.dir, "elsewhere.json")
+	if err := os.WriteFile(elsewhere, w.cancellation(w.person, cancelID, worldStart), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, w.cfg.Ledger+".cancellation-x.json"); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := do(t, c, testCall(t, "files.read", `{}`), answer(`{}`)); code != receipts.CodeAfterCancellation {
+		t.Fatalf("%q", code)
+	}
+	w.close(c)
+	w.whole()
 }
 
 // rolloverPending says whether the ledger has no notice of a rollover yet.

@@ -29,7 +29,7 @@ type Disk interface {
 	// with what the holder wrote. The lock ends with Close or the process.
 	Lock(path, owner string) (io.Closer, error)
 
-	// List gives the names of the plain files of a folder, sorted, and when the
+	// List gives the names of all that stands in a folder, sorted, and when the
 	// folder last changed, as Changed does. A missing folder is empty.
 	List(folder string) (names []string, changed time.Time, err error)
 	Changed(folder string) (time.Time, error)
@@ -211,9 +211,7 @@ func (d osDisk) List(folder string) ([]string, time.Time, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Type().IsRegular() {
-			names = append(names, e.Name())
-		}
+		names = append(names, e.Name())
 	}
 	return names, changed, nil
 }
@@ -294,7 +292,7 @@ func (osDisk) Lock(path, owner string) (io.Closer, error) {
 	if err := makeFolders(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLock(path)
 	if err != nil {
 		return nil, err
 	}
@@ -313,6 +311,38 @@ func (osDisk) Lock(path, owner string) (io.Closer, error) {
 		return nil, err
 	}
 	return &osLock{f}, nil
+}
+
+// openLock opens a lock file, making it where it is missing. What the holder writes
+// must not go elsewhere: a link in its place, or what is no plain file, is refused.
+func openLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|plainfile.NoWait|plainfile.NoFollow, 0o600)
+	if err != nil {
+		if st, lerr := os.Lstat(path); lerr == nil && !st.Mode().IsRegular() {
+			err = notLock(path)
+		}
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil && !opened.Mode().IsRegular() {
+		err = notLock(path)
+	}
+	if err == nil {
+		// Where links cannot be refused at opening, this is what finds them.
+		var there os.FileInfo
+		if there, err = os.Lstat(path); err == nil && !os.SameFile(there, opened) {
+			err = notLock(path)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func notLock(path string) error {
+	return fmt.Errorf("%s: not a plain file, expected the lock that a guard makes: look at what put it there, and remove it", path)
 }
 
 // printable is the first line of s without anything a terminal would act on.

@@ -207,8 +207,16 @@ func (f *Files) archive(l Log, path, to string) error {
 		return err
 	}
 	names, _, err := f.disk.List(filepath.Dir(to))
-	if err != nil || slices.Contains(names, filepath.Base(to)) {
+	if err != nil {
 		return err
+	}
+	if slices.Contains(names, filepath.Base(to)) {
+		// Only a plain file can be what a guard put aside.
+		there, err := f.disk.Open(to, false)
+		if err != nil {
+			return err
+		}
+		return there.Close()
 	}
 	return f.disk.Rename(path, to)
 }

@@ -15,8 +15,7 @@ type folderInbox struct {
 	ledger string // path
 
 	changed time.Time // of the folder, when it was last listed
-	settled bool      // nothing can have been added unnoticed since
-	handed  []Handed
+	settled bool      // nothing stood in it then, and nothing can have been added unnoticed since
 }
 
 const (
@@ -32,7 +31,9 @@ const (
 	settling = time.Second
 )
 
-// Cancellations lists the folder only when it may have changed.
+// Cancellations lists the folder only when it may have changed. Whatever stands
+// under the name of a cancellation must be read, link or not: an error stands until
+// it is gone. What waits is read again at each call, as it may be put right in place.
 func (b *folderInbox) Cancellations() ([]Handed, error) {
 	folder, base := filepath.Split(b.ledger)
 	changed, err := b.disk.Changed(folder)
@@ -40,18 +41,19 @@ func (b *folderInbox) Cancellations() ([]Handed, error) {
 		return nil, err
 	}
 	if b.settled && changed.Equal(b.changed) {
-		return b.handed, nil
+		return nil, nil
 	}
+	b.settled = false
 	names, changed, err := b.disk.List(folder)
 	if err != nil {
 		return nil, err
 	}
-	b.handed, b.changed = nil, changed
+	var handed []Handed
 	for _, name := range names {
 		if !strings.HasPrefix(name, base+cancellationMark) || !strings.HasSuffix(name, handedEnd) {
 			continue
 		}
-		if len(b.handed) == maxHanded {
+		if len(handed) == maxHanded {
 			return nil, errors.New("more cancellations wait beside the ledger than can be held")
 		}
 		path := filepath.Join(folder, name)
@@ -62,10 +64,10 @@ func (b *folderInbox) Cancellations() ([]Handed, error) {
 		if n := len(record); n > 0 && record[n-1] == '\n' {
 			record = record[:n-1]
 		}
-		b.handed = append(b.handed, Handed{Name: path, Record: record})
+		handed = append(handed, Handed{Name: path, Record: record})
 	}
-	b.settled = time.Since(changed) > settling
-	return b.handed, nil
+	b.changed, b.settled = changed, len(handed) == 0 && time.Since(changed) > settling
+	return handed, nil
 }
 
 // Done removes the file.
