@@ -1,17 +1,20 @@
 package receipts
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"countersign/internal/ijson"
 )
 
 // CompareInput is what is compared: a ledger with the book and the denials that
 // were written beside it. Where a guard is running, open the book and the denials
-// first: the ledger is then never behind them.
+// first, and say how long they were then: what it wrote since may be newer than what
+// is read of the ledger.
 type CompareInput struct {
 	Ledger    io.Reader
 	Book      io.Reader
@@ -21,6 +24,12 @@ type CompareInput struct {
 	// held against the lines of its time. Without it the book is the one that the
 	// ledger goes on with, and one put aside in its place differs.
 	Root string
+
+	// BookSize and DenialsSize are the lengths in bytes when the two were opened,
+	// where Measured says so. Lines behind them that the ledger does not hold are
+	// then not counted as extra.
+	Measured              bool
+	BookSize, DenialsSize int64
 }
 
 // Difference is one record on which ledger and book (or denials) differ.
@@ -121,9 +130,13 @@ func (k *keptList) add(line int64, id string, prints [2]string) {
 	k.list = append(k.list, kept{line: line, id: id, prints: prints})
 }
 
-// match holds one record of the book or the denials against the list.
-func (k *keptList) match(r *CompareReport, line int64, id string, prints [2]string) {
+// match holds one record of the book or the denials against the list. newer says
+// that the record may have come after the ledger was read.
+func (k *keptList) match(r *CompareReport, line int64, id string, prints [2]string, newer bool) {
 	i, ok := k.byID[id]
+	if !ok && newer {
+		return
+	}
 	if !ok || k.list[i].matched {
 		r.differ(Difference{What: "extra", Of: k.of, ID: id, Line: line})
 		return
@@ -148,13 +161,15 @@ func (k *keptList) missing(r *CompareReport) {
 
 // Compare holds a ledger against its book and its denials: each receipt of an
 // outcome line must be in the book, each denial of a refused line among the
-// denials, unaltered and in order, and no others. It checks the ledger's chain
-// and signatures; those of the book are for [VerifyBook]. An error is one of
-// reading.
+// denials, unaltered and in order, and no others; and what the ledger says of the
+// lines of both, so that no other line was altered, added or taken away either. It
+// checks the ledger's chain and signatures; those of the book are for [VerifyBook].
+// An error is one of reading.
 func Compare(in CompareInput) (CompareReport, error) {
 	var r CompareReport
 	receipts, denials := keptList{of: KindStub}, keptList{of: KindDenial}
 	s := ledgerState{key: in.PublicKey}
+	var book, no known
 	line := int64(0)
 	for p, err := range pieces(&zeroTail{r: in.Ledger}, 0, maxLedgerLine) {
 		if err != nil {
@@ -172,7 +187,13 @@ func Compare(in CompareInput) (CompareReport, error) {
 			continue // the line is of a later book; its chain and signature are checked
 		}
 		switch b := l.Body.(type) {
+		case *OpenLine:
+			book.add(line, b.Book, "")
+		case *MarkLine:
+			book.add(line, b.Book, b.Root)
+			no.add(line, b.Denials, "")
 		case *OutcomeLine:
+			book.add(line, b.Book, "")
 			if stub, err := ReadStub(b.Stub); err == nil {
 				receipts.add(line, stub.ID, [2]string{Fingerprint(b.Stub), Fingerprint(b.Countersignature)})
 				if stub.Approval != "" {
@@ -187,6 +208,7 @@ func Compare(in CompareInput) (CompareReport, error) {
 			default:
 				r.Earlier += len(receipts.list) + len(denials.list)
 				r.LedgerOnly = nil
+				book, no = nil, nil
 				receipts, denials = keptList{of: KindStub}, keptList{of: KindDenial}
 			}
 		case *RefusedLine:
@@ -204,17 +226,63 @@ func Compare(in CompareInput) (CompareReport, error) {
 	}
 	r.Receipts, r.Denials = len(receipts.list), len(denials.list)
 	h := holding{r: &r, agents: map[string]KeySet{}, v: newVerifier(nil)}
-	if err := h.read(in.Book, &receipts, "book"); err != nil {
+	if in.Denials == nil {
+		in.Denials = bytes.NewReader(nil)
+	}
+	if !in.Measured {
+		in.BookSize, in.DenialsSize = math.MaxInt64, math.MaxInt64
+	}
+	altered, err := h.read(in.Book, in.BookSize, &receipts, "book", book)
+	if err != nil {
 		return r, err
 	}
-	if in.Denials != nil {
-		if err := h.read(in.Denials, &denials, "denials"); err != nil {
-			return r, err
-		}
+	alteredNo, err := h.read(in.Denials, in.DenialsSize, &denials, "denials", no)
+	if err != nil {
+		return r, err
 	}
 	receipts.missing(&r)
 	denials.missing(&r)
+	if r.Clean() {
+		// Else it is what was said already, or follows from it.
+		for _, why := range []string{altered, alteredNo} {
+			if why != "" {
+				r.unsound("%s", why)
+			}
+		}
+	}
 	return r, nil
+}
+
+// known is what a ledger says of a file: that it had these lines, durably, when a
+// line was written. Lines and bytes of it only ever grow.
+type known []knownExtent
+
+type knownExtent struct {
+	line int64 // of the ledger
+	Extent
+	root string // "" where the line names none
+}
+
+func (k *known) add(line int64, e Extent, root string) {
+	if n := len(*k); n > 0 && (*k)[n-1].Extent == e && root == "" {
+		return
+	}
+	if e.Lines > 0 {
+		*k = append(*k, knownExtent{line, e, root})
+	}
+}
+
+// against holds the file as far as it was read against the next extents, and says
+// where it differs, "" where it does not.
+func (k *known) against(e Extent, tree *Tree, name string) string {
+	for len(*k) > 0 && (*k)[0].Lines <= e.Lines {
+		next := (*k)[0]
+		if next.Extent != e || next.root != "" && next.root != tree.Root().String() {
+			return fmt.Sprintf("the first %d lines of the %s are not those that ledger record %d names: one was altered, added or taken away", next.Lines, name, next.line)
+		}
+		*k = (*k)[1:]
+	}
+	return ""
 }
 
 // holding reads a book, and then the denials, against the ledger's records.
@@ -226,22 +294,36 @@ type holding struct {
 	outer, content, counter ijson.Doc
 }
 
-func (h *holding) read(from io.Reader, k *keptList, name string) error {
-	line := int64(0)
+// read matches a file's records, and says where its lines are not those the ledger
+// knows of, whatever they hold: "" where they are.
+func (h *holding) read(from io.Reader, size int64, k *keptList, name string, lines known) (altered string, err error) {
+	var end Extent
+	var tree Tree
 	for p, err := range pieces(&zeroTail{r: from}, 0, MaxLine) {
 		if err != nil {
-			return fmt.Errorf("reading the %s: %w", name, err)
+			return "", fmt.Errorf("reading the %s: %w", name, err)
 		}
-		line++
-		if err := h.line(&p, line, k); err != nil {
-			h.r.unsound("line %d of the %s: %s", line, name, err)
+		end = end.with(p.text)
+		tree.Add(LeafHash(p.text))
+		if err := h.line(&p, end.Lines, k, p.off >= size); err != nil {
+			h.r.unsound("line %d of the %s: %s", end.Lines, name, err)
+		}
+		if altered == "" {
+			altered = lines.against(end, &tree, name)
 		}
 	}
-	return nil
+	if n := len(lines); altered == "" && n > 0 {
+		last := lines[n-1]
+		altered = fmt.Sprintf("the %s ends with line %d, and had %d when ledger record %d was written: lines were cut off", name, end.Lines, last.Lines, last.line)
+	}
+	return altered, nil
 }
 
 // line matches the record of one line. An error says why it could not be read.
-func (h *holding) line(p *piece, line int64, k *keptList) error {
+func (h *holding) line(p *piece, line int64, k *keptList, newer bool) error {
+	if newer && !p.whole {
+		return nil // being written
+	}
 	v, err := parseLine(&h.outer, p.text)
 	if err != nil {
 		return err
@@ -275,7 +357,7 @@ func (h *holding) line(p *piece, line int64, k *keptList) error {
 		}
 		prints[1] = c.Fingerprint()
 	}
-	k.match(h.r, line, id, prints)
+	k.match(h.r, line, id, prints, newer)
 	if k.of == KindDenial {
 		keys := h.agents[e.content.Member("slip").Text()]
 		if keys == nil {

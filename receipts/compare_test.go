@@ -2,6 +2,7 @@ package receipts_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,6 +93,99 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Lines that are no receipts, and what of a receipt's line is no content, are held
+// against what the ledger says of the files' lines.
+func TestCompareLines(t *testing.T) {
+	w := newWorld(t)
+	c := w.open()
+	do(t, c, testCall(t, "files.read", `{}`), answer(`{}`))
+	do(t, c, testCall(t, "files.delete", `{}`), answer(`{}`))
+	w.handIn(w.cancellation(w.person, cancelID, worldStart))
+	do(t, c, testCall(t, "files.read", `{}`), answer(`{}`))
+	w.close(c)
+	if kinds := w.bookKinds(); kinds != "slip stub cancellation acknowledgement" {
+		t.Fatal(kinds)
+	}
+	w.clean()
+	again := w.person.sign(receipts.KindCancellation, (&receipts.Cancellation{ID: cancelID2, Slip: receipts.Fingerprint(w.slip.Append(nil)), When: receipts.TimeOf(worldStart)}).Append(nil))
+	book, denials := "book.jsonl", "book.jsonl.denials.jsonl"
+	for name, row := range map[string]struct {
+		file   string
+		change func(string) string
+		want   string
+	}{
+		"cancellation taken away":    {book, dropLine(2), "lines were cut off"},
+		"both taken away":            {book, func(s string) string { return dropLine(-1)(dropLine(-1)(s)) }, "lines were cut off"},
+		"acknowledgement taken away": {book, dropLine(-1), "lines were cut off"},
+		"a cancellation added": {book, func(s string) string {
+			return s[:strings.LastIndex(s, `{"acknow`)] + string(receipts.AppendLine(nil, receipts.KindCancellation, again)) + "\n" + s[strings.LastIndex(s, `{"acknow`):]
+		}, "not those that ledger record"},
+		"a receipt's signature": {book, func(s string) string {
+			i := strings.Index(s, `"signature":"`) + 4000
+			j := strings.Index(s[i:], `"signature":"`) + i + 40
+			return s[:j] + flip(s[j]) + s[j+1:]
+		}, "not those that ledger record"},
+		"the slip's line taken away": {book, dropLine(0), ""},
+		"all denials":                {denials, func(string) string { return "" }, ""},
+	} {
+		k := w.killed()
+		edit(t, filepath.Join(k.dir, row.file), row.change)
+		r := k.compare()
+		if r.Clean() || !strings.Contains(strings.Join(r.Unsound, "\n"), row.want) {
+			t.Errorf("%s: %v %v, want %q", name, r.Differences, r.Unsound, row.want)
+		}
+	}
+}
+
+// A guard that runs goes on writing while it is compared: what it wrote since is no
+// difference.
+func TestCompareWhileRunning(t *testing.T) {
+	w := newWorld(t)
+	c := w.open()
+	both := func() {
+		do(t, c, testCall(t, "files.read", `{}`), answer(`{}`))
+		do(t, c, testCall(t, "files.delete", `{}`), answer(`{}`))
+	}
+	both()
+	in := receipts.CompareInput{PublicKey: w.cfg.LedgerKey.Public(), Measured: true}
+	open := func(path string, size *int64) io.Reader {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		if size != nil {
+			st, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			*size = st.Size()
+		}
+		return f
+	}
+	in.Book, in.Denials = open(w.cfg.Book, &in.BookSize), open(w.cfg.Book+".denials.jsonl", &in.DenialsSize)
+	both()
+	in.Ledger = &atEnd{r: open(w.cfg.Ledger, nil), do: both}
+	if r, err := receipts.Compare(in); err != nil || !r.Clean() || r.Receipts != 2 || r.Denials != 2 {
+		t.Fatalf("%+v %v", r, err)
+	}
+}
+
+// atEnd does something once, when its reader has come to its end.
+type atEnd struct {
+	r  io.Reader
+	do func()
+}
+
+func (a *atEnd) Read(p []byte) (int, error) {
+	n, err := a.r.Read(p)
+	if err == io.EOF && a.do != nil {
+		a.do()
+		a.do = nil
+	}
+	return n, err
 }
 
 // Whatever mix of calls is made, the ledger verifies, the book passes the format's

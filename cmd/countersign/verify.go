@@ -257,21 +257,27 @@ func there(path string) bool {
 }
 
 // compareFiles holds a ledger against a book and the denials beside it. The book
-// and the denials are opened first, so that a guard that runs cannot make the
-// ledger look older than they are. With its root the book may be one that was put
-// aside.
+// and the denials are opened and measured first, so that a guard that runs cannot
+// make the ledger look older than they are. With its root the book may be one that
+// was put aside.
 func compareFiles(ledger, book string, key []byte, root string) (*receipts.CompareReport, error) {
-	in := receipts.CompareInput{PublicKey: key, Root: root}
+	in := receipts.CompareInput{PublicKey: key, Root: root, Measured: true}
 	b, err := plainfile.Open(book)
 	if err != nil {
 		return nil, fmt.Errorf("reading the book: %w", err)
 	}
 	defer b.Close()
+	if in.BookSize, err = sizeOf(b); err != nil {
+		return nil, fmt.Errorf("reading the book: %w", err)
+	}
 	in.Book = b
 	d, err := plainfile.Open(receipts.DenialsBeside(book))
 	switch {
 	case err == nil:
 		defer d.Close()
+		if in.DenialsSize, err = sizeOf(d); err != nil {
+			return nil, fmt.Errorf("reading the denials: %w", err)
+		}
 		in.Denials = d
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("reading the denials: %w", err)
@@ -287,6 +293,14 @@ func compareFiles(ledger, book string, key []byte, root string) (*receipts.Compa
 		return nil, err
 	}
 	return &r, nil
+}
+
+func sizeOf(f *os.File) (int64, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
 }
 
 func (p *program) tellVerdict(path string, v *verdict, entries bool) {
