@@ -323,7 +323,7 @@ func TestChainClockBackDenials(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			list, err := receipts.VerifyDenials(f, func(string) (receipts.KeySet, bool) { return w.cfg.Agent.Keys(), true })
+			list, err := receipts.VerifyDenials(f, receipts.DeniedBook{Keys: func(string) (receipts.KeySet, bool) { return w.cfg.Agent.Keys(), true }})
 			if err != nil || len(list) != 5 {
 				t.Fatal(len(list), err)
 			}

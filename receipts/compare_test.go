@@ -133,8 +133,8 @@ func TestCompareLines(t *testing.T) {
 		k := w.killed()
 		edit(t, filepath.Join(k.dir, row.file), row.change)
 		r := k.compare()
-		if r.Clean() || !strings.Contains(strings.Join(r.Unsound, "\n"), row.want) {
-			t.Errorf("%s: %v %v, want %q", name, r.Differences, r.Unsound, row.want)
+		if r.Clean() || !strings.Contains(strings.Join(r.Altered, "\n"), row.want) {
+			t.Errorf("%s: %v %v %v, want %q", name, r.Differences, r.Unsound, r.Altered, row.want)
 		}
 	}
 }

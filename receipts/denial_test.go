@@ -46,7 +46,7 @@ func TestDenial(t *testing.T) {
 			w.check(err)
 			line := AppendLine(nil, KindDenial, record)
 			for keys, want := range map[*Signer][]Code{w.agent: nil, w.guard: {CodeSignatureInvalid}} {
-				list, err := VerifyDenials(bytes.NewReader(line), func(string) (KeySet, bool) { return keys.Keys(), true })
+				list, err := VerifyDenials(bytes.NewReader(line), DeniedBook{Keys: func(string) (KeySet, bool) { return keys.Keys(), true }})
 				if err != nil || len(list) != 1 || !same(list[0].Problems, want...) {
 					t.Errorf("%s: %v", name, list)
 				}
@@ -77,13 +77,52 @@ func TestVerifyDenials(t *testing.T) {
 		append(make(w.id(), slip, w.now+9), ' '),
 	}
 	want := [][]Code{nil, nil, {CodeDuplicateID}, {CodeTimeWentBackwards}, {CodeSlipMissing}, {CodeUnknownEntry}, {CodeNotJSON}, {CodeTooLarge}, {CodeLineNotCanonical}}
-	got, err := VerifyDenials(bytes.NewReader(bookOf(lines)), keys)
+	got, err := VerifyDenials(bytes.NewReader(bookOf(lines)), DeniedBook{Keys: keys})
 	if err != nil || len(got) != len(want) {
 		t.Fatal(len(got), err)
 	}
 	for i, e := range got {
 		if e.Index != i || !same(e.Problems, want[i]...) || (e.Denial != nil) != (i < 5) {
 			t.Errorf("line %d: %v", i, e.Problems)
+		}
+	}
+}
+
+// TestVerifyDenialsAfter: a denial stands after a stub that the book holds, and the
+// denials in the order of those stubs.
+func TestVerifyDenialsAfter(t *testing.T) {
+	w := newScene(t)
+	slip, other := fingerprintOf("slip"), fingerprintOf("other slip")
+	book := DeniedBook{Keys: func(string) (KeySet, bool) { return w.agent.Keys(), true },
+		Stub: func(s, stub string) (int64, bool) {
+			seq, ok := map[string]int64{fingerprintOf("0"): 0, fingerprintOf("1"): 1}[stub]
+			return seq, ok && s == slip
+		}}
+	for name, tt := range map[string]struct {
+		after []string
+		slip  string
+		want  Code // of the last
+	}{
+		"in order":            {[]string{"", "", fingerprintOf("0"), fingerprintOf("0"), fingerprintOf("1")}, slip, ""},
+		"no such stub":        {[]string{fingerprintOf("2")}, slip, CodeChainBroken},
+		"another slip's":      {[]string{fingerprintOf("0")}, other, CodeChainBroken},
+		"an earlier stub":     {[]string{fingerprintOf("1"), fingerprintOf("0")}, slip, CodeChainBroken},
+		"before the first":    {[]string{fingerprintOf("0"), ""}, slip, CodeChainBroken},
+		"another slip begins": {[]string{""}, other, ""},
+	} {
+		var lines [][]byte
+		for _, after := range tt.after {
+			d := Denial{ID: w.id(), Slip: tt.slip, After: after, By: "settings", With: "guard", Code: "schema", When: w.now, Details: []Detail{{"arguments", fingerprintOf("{}")}}}
+			lines = append(lines, w.record(KindDenial, w.agent, d.Append(nil)))
+		}
+		list, err := VerifyDenials(bytes.NewReader(bookOf(lines)), book)
+		if err != nil || len(list) != len(lines) {
+			t.Fatal(err)
+		}
+		for i, e := range list {
+			if want := tt.want; i < len(list)-1 && len(e.Problems) > 0 || i == len(list)-1 && (want == "" && len(e.Problems) > 0 || want != "" && !same(e.Problems, want)) {
+				t.Errorf("%s: line %d: %v, want %q", name, i+1, e.Problems, want)
+			}
 		}
 	}
 }

@@ -20,16 +20,26 @@ type DenialEntry struct {
 // maxDenials bounds a file of denials: at 60 an hour, it fills in twenty years.
 const maxDenials = 10_000_000
 
+// DeniedBook is what denials are held against: the book they stand beside.
+type DeniedBook struct {
+	// Keys gives an agent's keys by the fingerprint of a slip.
+	Keys func(slip string) (KeySet, bool)
+	// Stub gives the seq of an agent's stub by its fingerprint and its slip's; nil
+	// compares nothing with stubs.
+	Stub func(slip, stub string) (seq int64, ok bool)
+}
+
 // VerifyDenials checks a file of denials (guard, section 4): canonical lines of one
 // denial each, signed with the agent's keys of the slip they name, in the order of
-// their times and with no id twice. keys gives an agent's keys by the fingerprint
-// of a slip. An error is one of reading r.
-func VerifyDenials(r io.Reader, keys func(slip string) (KeySet, bool)) ([]DenialEntry, error) {
+// their times and of the stubs they stand after, and with no id twice. An error is
+// one of reading r.
+func VerifyDenials(r io.Reader, book DeniedBook) ([]DenialEntry, error) {
 	b := &bookReader{r: bufio.NewReaderSize(r, readBuffer)}
 	v := newVerifier(nil)
 	p := new(lineParser)
 	ids := make(map[string]bool)
-	last := make(map[string]Time) // by slip
+	last := make(map[string]Time)   // by slip
+	after := make(map[string]int64) // by slip: one more than the seq of the stub named last
 	var out []DenialEntry
 	for b.err == nil {
 		line, ok := b.line()
@@ -48,7 +58,7 @@ func VerifyDenials(r io.Reader, keys func(slip string) (KeySet, bool)) ([]Denial
 		default:
 			d := rec.content.(*Denial)
 			e.Denial, e.Fingerprint = d, rec.fingerprint
-			set, known := keys(d.Slip)
+			set, known := book.Keys(d.Slip)
 			switch {
 			case !known:
 				fail(problem(CodeSlipMissing, "the slip the denial names is not known"))
@@ -61,6 +71,11 @@ func VerifyDenials(r io.Reader, keys func(slip string) (KeySet, bool)) ([]Denial
 			if before, ok := last[d.Slip]; ok && d.When < before {
 				fail(problem(CodeTimeWentBackwards, "the denial is dated before the one before"))
 			}
+			if known && book.Stub != nil {
+				if err := d.follows(book, after); err != nil {
+					fail(err)
+				}
+			}
 			ids[d.ID], last[d.Slip] = true, d.When
 		}
 		out = append(out, e)
@@ -69,6 +84,24 @@ func VerifyDenials(r io.Reader, keys func(slip string) (KeySet, bool)) ([]Denial
 		return out, fmt.Errorf("reading the denials: %w", b.err)
 	}
 	return out, nil
+}
+
+// follows holds the stub a denial names as the agent's last against the book, and
+// against what the denials before it named.
+func (d *Denial) follows(book DeniedBook, after map[string]int64) error {
+	place := int64(0) // before the first
+	if d.After != "" {
+		seq, ok := book.Stub(d.Slip, d.After)
+		if !ok {
+			return problem(CodeChainBroken, "the book holds no such stub as the denial names for the agent's last")
+		}
+		place = seq + 1
+	}
+	if place < after[d.Slip] {
+		return problem(CodeChainBroken, "the denial stands after an earlier stub than the denial before")
+	}
+	after[d.Slip] = place
+	return nil
 }
 
 // denial reads a line {"denial": record}.

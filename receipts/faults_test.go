@@ -118,7 +118,7 @@ func (w *world) clean() receipts.CompareReport {
 	w.t.Helper()
 	r := w.compare()
 	if !r.Clean() {
-		w.t.Fatalf("ledger and records differ: %v %v", r.Differences, r.Unsound)
+		w.t.Fatalf("ledger and records differ: %v %v %v", r.Differences, r.Unsound, r.Altered)
 	}
 	return r
 }

@@ -308,7 +308,7 @@ func FuzzDenials(f *testing.F) {
 	f.Add(append(append(bytes.Clone(line), '\n'), line...))
 	keys := func(string) (KeySet, bool) { return w.agent.Keys(), true }
 	f.Fuzz(func(t *testing.T, file []byte) {
-		list, err := VerifyDenials(bytes.NewReader(file), keys)
+		list, err := VerifyDenials(bytes.NewReader(file), DeniedBook{Keys: keys})
 		if err != nil {
 			t.Fatal(err)
 		}

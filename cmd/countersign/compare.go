@@ -58,6 +58,9 @@ func (p *program) compare(config string) error {
 	return err
 }
 
+// maxLedgerOnly bounds the approved calls that are told one by one; --json has all.
+const maxLedgerOnly = 20
+
 func (p *program) tellComparison(r *receipts.CompareReport) {
 	for _, u := range r.Unsound {
 		p.say("  not sound: %s", u)
@@ -65,8 +68,18 @@ func (p *program) tellComparison(r *receipts.CompareReport) {
 	for _, d := range r.Differences {
 		p.say("  differs: %s", d)
 	}
+	for _, a := range r.Altered {
+		p.say("  differs: %s", a)
+	}
 	if r.More > 0 {
 		p.say("  %d more", r.More)
+	}
+	for i, l := range r.LedgerOnly {
+		if i == maxLedgerOnly {
+			p.say("  and %d more receipts of approved calls", len(r.LedgerOnly)-i)
+			break
+		}
+		p.say("  receipt %s names an approval, so what came of its call stands in ledger record %d alone: %s", l.ID, l.Ledger, l.How)
 	}
 	if r.OpenCall > 0 {
 		p.say("  the call of ledger record %d has no outcome yet", r.OpenCall)

@@ -188,5 +188,8 @@ func (w *world) holdRecords() error {
 		}
 		w.at(path, line, "%s", d)
 	}
+	for _, why := range r.Altered {
+		w.at(a.Ledger, 0, "%s", why)
+	}
 	return nil
 }

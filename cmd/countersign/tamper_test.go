@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"countersign/receipts"
 )
 
 // demoBook runs the demonstration and gives its book and the thumbprint that its
@@ -129,5 +131,25 @@ func TestVerifyOfAChangedBook(t *testing.T) {
 				t.Errorf("the answer: %+v", answer)
 			}
 		})
+	}
+}
+
+// A book of sound records that holds no slip is by nobody whom --issuer names.
+func TestVerifyOfABookWithoutSlip(t *testing.T) {
+	keys, err := receipts.NewSigner([32]byte{1}, [32]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms := receipts.Terms{ID: "AAAAAAAAAAAAAAAAAAAAAA", By: receipts.By{Keys: keys.Keys(), Name: "Anyone"}, Accepts: []string{"work"}, ValidUntil: 1}
+	record, err := keys.Sign(receipts.KindTerms, terms.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v verdict
+	if err := v.readBook(bytes.NewReader(receipts.AppendLine(nil, receipts.KindTerms, record)), verifyFlags{issuers: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	if !v.Book.Summary.Intact || len(v.Against) != 1 || !strings.Contains(v.Against[0], "no slip") {
+		t.Errorf("%q %+v", v.Against, v.Book.Summary)
 	}
 }

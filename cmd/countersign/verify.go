@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 // verifyFlags are what verify holds a book against.
 type verifyFlags struct {
 	issuers, sealers []string
-	ledger           string
+	ledger, pubkey   string
 	entries          bool
 }
 
@@ -30,7 +31,7 @@ func (p *program) verifyCommand() *cobra.Command {
 		Long: `verify checks a book: the form of each line, every signature, the chain, and
 whether the agent stayed within its slips. It needs nothing but the file. With
 --ledger it also holds the book, and the denials beside it, against the guard's
-own copy.
+own copy; --pubkey says whose copy that must be, else anyone may have made it.
 
 Exit codes: 0 the book is sound, wholly checked here, within its slips, and its
 slips are signed by keys that --issuer names; 1 anything else; 2 a file cannot be
@@ -41,6 +42,7 @@ read. Without --issuer the answer is never 0: anyone can make a sound book.`,
 	cmd.Flags().StringArrayVar(&f.issuers, "issuer", nil, "`THUMBPRINT` of a passkey whose slips are expected; may be given again")
 	cmd.Flags().StringArrayVar(&f.sealers, "sealer", nil, "`FINGERPRINT` of a key set whose seals are expected; may be given again")
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "hold the book and its denials against this ledger as well")
+	cmd.Flags().StringVar(&f.pubkey, "pubkey", "", "the public key of that ledger, or a file that holds it")
 	cmd.Flags().BoolVar(&f.entries, "entries", false, "list every entry, not only those with something to say")
 	return p.answers(cmd)
 }
@@ -87,20 +89,41 @@ func verifyBook(path string, f verifyFlags) (*verdict, error) {
 	if err := errors.Join(digests("issuer", f.issuers), digests("sealer", f.sealers)); err != nil {
 		return nil, hint(err, "no key has another, so the answer would be no whatever the book holds")
 	}
+	var key ed25519.PublicKey
+	if f.pubkey != "" {
+		if f.ledger == "" {
+			return nil, errors.New("--pubkey is the key of a ledger, and no --ledger is given")
+		}
+		var err error
+		if key, err = readPublicKey(f.pubkey); err != nil {
+			return nil, err
+		}
+	}
 	book, err := plainfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the book: %w", err)
 	}
 	defer book.Close()
 	v := new(verdict)
+	// Denials are opened first: one that a guard writes now may stand after a
+	// receipt that is not read any more.
+	denials, err := openDenials(path)
+	if err != nil {
+		return nil, err
+	}
+	if denials != nil {
+		defer denials.Close()
+	}
 	if err := v.readBook(book, f); err != nil {
 		return nil, err
 	}
-	if err := v.readDenials(path); err != nil {
-		return nil, err
+	if denials != nil {
+		if err := v.readDenials(denials.upTo); err != nil {
+			return nil, err
+		}
 	}
 	if f.ledger != "" {
-		if err := v.holdLedger(path, f.ledger); err != nil {
+		if err := v.holdLedger(path, f.ledger, key); err != nil {
 			return nil, err
 		}
 	}
@@ -142,32 +165,56 @@ func (v *verdict) readBook(r io.Reader, f verifyFlags) (err error) {
 	if len(f.issuers) == 0 {
 		v.against("no --issuer names whose slips are expected, so the book may be anyone's")
 	}
-	if v.Book.Size == 0 {
+	switch {
+	case v.Book.Size == 0:
 		v.against("the book is empty")
+	case s.Counts.Slips == 0:
+		v.against("the book holds no slip, so nothing in it is by anyone --issuer names")
 	}
 	return nil
 }
 
-// readDenials checks the denials beside a book, where there are any, by the keys
-// of the book's slips.
-func (v *verdict) readDenials(book string) error {
+// denialsFile is an open file of denials, read as far as it went when it was opened.
+type denialsFile struct {
+	io.Closer
+	upTo io.Reader
+}
+
+// openDenials opens the denials beside a book; nil where there are none.
+func openDenials(book string) (*denialsFile, error) {
 	f, err := plainfile.Open(receipts.DenialsBeside(book))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading the denials: %w", err)
+		return nil, fmt.Errorf("reading the denials: %w", err)
 	}
-	defer f.Close()
+	size, err := sizeOf(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("reading the denials: %w", err)
+	}
+	return &denialsFile{f, io.LimitReader(f, size)}, nil
+}
+
+// readDenials checks the denials beside a book by the book's slips and stubs.
+func (v *verdict) readDenials(denials io.Reader) error {
+	type place struct{ slip, stub string }
 	agents := make(map[string]receipts.KeySet)
+	stubs := make(map[place]int64)
 	for _, e := range v.Book.Entries {
-		if slip, ok := e.Content.(*receipts.Slip); ok {
-			agents[e.Fingerprint] = slip.Agent.Keys
+		switch r := e.Content.(type) {
+		case *receipts.Slip:
+			agents[e.Fingerprint] = r.Agent.Keys
+		case *receipts.Stub:
+			if r.Pass == "" {
+				stubs[place{r.Slip, e.Fingerprint}] = r.Seq
+			}
 		}
 	}
-	found, err := receipts.VerifyDenials(f, func(slip string) (receipts.KeySet, bool) {
-		keys, ok := agents[slip]
-		return keys, ok
+	found, err := receipts.VerifyDenials(denials, receipts.DeniedBook{
+		Keys: func(slip string) (receipts.KeySet, bool) { keys, ok := agents[slip]; return keys, ok },
+		Stub: func(slip, stub string) (int64, bool) { seq, ok := stubs[place{slip, stub}]; return seq, ok },
 	})
 	if err != nil {
 		return err
@@ -222,8 +269,8 @@ func atEntry(i int) string {
 }
 
 // holdLedger checks a ledger and holds the book and its denials against it.
-func (v *verdict) holdLedger(book, ledger string) error {
-	c, err := compareFiles(ledger, book, nil, v.Book.Root)
+func (v *verdict) holdLedger(book, ledger string, key ed25519.PublicKey) error {
+	c, err := compareFiles(ledger, book, key, v.Book.Root)
 	if err != nil {
 		return err
 	}
@@ -233,7 +280,7 @@ func (v *verdict) holdLedger(book, ledger string) error {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}
 	defer l.Close()
-	r, err := receipts.VerifyLedger(l, receipts.LedgerOptions{})
+	r, err := receipts.VerifyLedger(l, receipts.LedgerOptions{PublicKey: key})
 	if err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}
@@ -341,6 +388,9 @@ func (p *program) tellVerdict(path string, v *verdict, entries bool) {
 	}
 	if v.Sound {
 		p.say("sound: every signature was checked here, and the agent stayed within its slips")
+		if v.Ledger != nil && !v.Ledger.KeyGiven {
+			p.say("the ledger was held against no key of yours, so anyone may have made it: give --pubkey")
+		}
 	}
 }
 
@@ -381,8 +431,12 @@ func entriesOf(n int) string {
 
 func (p *program) tellEntry(e *receipts.Entry) {
 	var about []string
-	if e.IssuerKey != "" {
+	switch {
+	case e.IssuerKey == "":
+	case len(e.Problems) == 0 && e.Verified == receipts.VerifiedAll:
 		about = append(about, "signed by "+e.IssuerKey)
+	default:
+		about = append(about, "names the passkey "+e.IssuerKey)
 	}
 	if e.Development {
 		about = append(about, "(development)")
