@@ -2,6 +2,7 @@ package receipts_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	. "countersign/receipts"
@@ -124,5 +125,13 @@ func TestVerifyDenialsAfter(t *testing.T) {
 				t.Errorf("%s: line %d: %v, want %q", name, i+1, e.Problems, want)
 			}
 		}
+	}
+}
+
+// TestVerifyDenialsFlood: a file of nothing but faults is not told line by line.
+func TestVerifyDenialsFlood(t *testing.T) {
+	list, err := VerifyDenials(strings.NewReader(strings.Repeat("\n", 1_000_000)), DeniedBook{})
+	if err != nil || len(list) != 1001 || !same(list[999].Problems, CodeNotJSON) || !same(list[1000].Problems, CodeCheckFailed) {
+		t.Errorf("%d lines, %v, want 1,001", len(list), err)
 	}
 }

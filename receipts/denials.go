@@ -17,8 +17,14 @@ type DenialEntry struct {
 	Denial      *Denial   `json:"-"` // nil where it was not read
 }
 
-// maxDenials bounds a file of denials: at 60 an hour, it fills in twenty years.
-const maxDenials = 10_000_000
+const (
+	// maxDenials bounds a file of denials: at 60 an hour, it fills in twenty years.
+	maxDenials = 10_000_000
+
+	// maxUnsound is how many lines that are not sound are told of; the lines behind
+	// are then not read, as a small file of empty lines would fill the memory.
+	maxUnsound = 1000
+)
 
 // DeniedBook is what denials are held against: the book they stand beside.
 type DeniedBook struct {
@@ -41,6 +47,7 @@ func VerifyDenials(r io.Reader, book DeniedBook) ([]DenialEntry, error) {
 	last := make(map[string]Time)   // by slip
 	after := make(map[string]int64) // by slip: one more than the seq of the stub named last
 	var out []DenialEntry
+	unsound := 0
 	for b.err == nil {
 		line, ok := b.line()
 		if !ok {
@@ -77,6 +84,14 @@ func VerifyDenials(r io.Reader, book DeniedBook) ([]DenialEntry, error) {
 				}
 			}
 			ids[d.ID], last[d.Slip] = true, d.When
+		}
+		if len(e.Problems) > 0 {
+			unsound++
+		}
+		if unsound > maxUnsound {
+			e.Problems = []Problem{problem(CodeCheckFailed, "more than %d lines are not sound: this one and those behind it were not looked at", maxUnsound)}
+			e.Denial = nil
+			return append(out, e), nil
 		}
 		out = append(out, e)
 	}
