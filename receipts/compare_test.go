@@ -31,6 +31,29 @@ func (w *world) compare() receipts.CompareReport {
 	return r
 }
 
+// anew alters the last record of a file, and signs it with the agent's own keys.
+func (w *world) anew(kind receipts.Kind) func(string) string {
+	return func(s string) string {
+		head := `"` + string(kind) + `":`
+		at := strings.LastIndex(s, head) + len(head)
+		_, rest, _ := strings.Cut(s[at:], `"payload":"`)
+		text, _, _ := strings.Cut(rest, `"`)
+		payload, err := b64.DecodeString(text)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		altered := strings.Replace(string(payload), `"when":"2026-11-30T12:00:00Z"`, `"when":"2026-11-30T12:00:01Z"`, 1)
+		if altered == string(payload) {
+			w.t.Fatal("nothing was altered")
+		}
+		record, err := w.cfg.Agent.Sign(kind, []byte(altered))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return s[:at] + string(record) + "}\n"
+	}
+}
+
 func TestCompare(t *testing.T) {
 	w := newWorld(t)
 	c := w.open()
@@ -65,6 +88,12 @@ func TestCompare(t *testing.T) {
 		{name: "receipt twice", file: book, change: twice, differ: []string{"extra stub 0 4"}},
 		{name: "receipts swapped", file: book, change: swapLast, differ: []string{"out of order stub 3 3"}},
 		{name: "half a receipt", file: book, change: cutBytes(9), differ: []string{"missing stub 6 0"}, unsound: "line 3 of the book"},
+		{name: "receipt signed anew", file: book, change: w.anew(receipts.KindStub), differ: []string{"altered stub 6 3"}},
+		{name: "countersignature missing", file: book, change: func(s string) string {
+			at := strings.LastIndex(s, `{"countersignature":`)
+			return s[:at+1] + s[strings.LastIndex(s, `"stub":`):]
+		}, differ: []string{"altered stub 6 3"}},
+		{name: "denial signed anew", file: denials, change: w.anew(receipts.KindDenial), differ: []string{"altered denial 7 2"}},
 		{name: "denial missing", file: denials, change: dropLine(0), differ: []string{"missing denial 4 0"}},
 		{name: "denial twice", file: denials, change: twice, differ: []string{"extra denial 0 3"}},
 		{name: "denial's signature altered", file: denials, change: signature, unsound: "signatures do not fit"},
