@@ -25,22 +25,25 @@ func (p *program) ledgerCommand() *cobra.Command {
 
 func (p *program) ledgerVerifyCommand() *cobra.Command {
 	var pubkey, head string
+	var kept []string
 	cmd := &cobra.Command{
 		Use:   "verify FILE --pubkey KEY",
 		Short: "Check a ledger: its chain, every signature, every digest",
 		Long: `verify checks a ledger and says what it could not show, such as lines cut off its
 end where no head was kept. KEY is the ledger's public key: the 43 characters of
 it, or a file that holds them or PEM. --head names a file with the head kept from
-an earlier run: its --json answer, or the object "head" of it.
+an earlier run: its --json answer, or the object "head" of it. --receipt is the
+fingerprint of a receipt that was kept, which the ledger must hold.
 
 Exit codes: 0 sound, under the key given; 1 anything else; 2 a file cannot be
 read. Without --pubkey the answer is never 0: the key would be the one the ledger
 names itself.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return p.verifyLedger(args[0], pubkey, head) },
+		RunE: func(_ *cobra.Command, args []string) error { return p.verifyLedger(args[0], pubkey, head, kept) },
 	}
 	cmd.Flags().StringVar(&pubkey, "pubkey", "", "the ledger's public key, or a file that holds it")
 	cmd.Flags().StringVar(&head, "head", "", "a file with a head that was kept")
+	cmd.Flags().StringArrayVar(&kept, "receipt", nil, "fingerprint of a receipt that was kept, may be repeated")
 	return p.answers(cmd)
 }
 
@@ -96,8 +99,11 @@ func readHead(path string) (*receipts.Head, error) {
 	return h, nil
 }
 
-func (p *program) verifyLedger(path, pubkey, head string) error {
-	var o receipts.LedgerOptions
+func (p *program) verifyLedger(path, pubkey, head string, kept []string) error {
+	o := receipts.LedgerOptions{Receipts: kept}
+	if err := digests("receipt", kept); err != nil {
+		return err
+	}
 	var err error
 	if pubkey != "" {
 		if o.PublicKey, err = readPublicKey(pubkey); err != nil {
