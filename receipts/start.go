@@ -69,7 +69,7 @@ func (c *Chain) start(ctx context.Context) error {
 	}
 	f.keysAtHand()
 	slip, err := f.checkSlip()
-	if err == nil && !slip.inBook {
+	if err == nil && !slip.inBook && len(f.stop.Problems) == 0 {
 		err = f.neverInForce(ctx)
 	}
 	if err != nil {

@@ -168,7 +168,7 @@ func (v *verdict) readBook(r io.Reader, f verifyFlags) (err error) {
 	switch {
 	case v.Book.Size == 0:
 		v.against("the book is empty")
-	case s.Counts.Slips == 0:
+	case s.Counts.Slips == 0 && !s.ProblemFound:
 		v.against("the book holds no slip, so nothing in it is by anyone --issuer names")
 	}
 	return nil
