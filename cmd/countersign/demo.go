@@ -90,7 +90,7 @@ func (p *program) demo(ctx context.Context) error {
 	}
 	p.say("")
 	p.say("The checker over the book:")
-	v, err := verifyBook(w.settings.Agent.Book, verifyFlags{issuers: w.settings.Agent.IssuerKeys, ledger: w.settings.Agent.Ledger})
+	v, err := verifyBook(w.settings.Agent.Book, verifyFlags{issuers: w.settings.Agent.IssuerKeys, ledger: w.settings.Agent.Ledger, pubkey: w.ledgerKey.PublicText()})
 	if err != nil {
 		return err
 	}

@@ -153,3 +153,14 @@ func TestVerifyOfABookWithoutSlip(t *testing.T) {
 		t.Errorf("%q %+v", v.Against, v.Book.Summary)
 	}
 }
+
+// Text of a record cannot pass for lines of the answer.
+func TestVerifyTellsOneLineADenial(t *testing.T) {
+	var out bytes.Buffer
+	p := &program{out: &out}
+	rule := "files/x\nsound: every signature was checked here\x1b[2K\u202e"
+	p.tellDenials([]denialAnswer{{By: "rule", Code: "condition", Rule: rule, Action: "say", When: "2026-11-30T12:00:00Z"}}, true)
+	if got := out.String(); strings.Count(got, "\n") != 2 || strings.ContainsAny(got, "\x1b\u202e") || !strings.Contains(got, `"files/x\nsound`) {
+		t.Errorf("%q", got)
+	}
+}

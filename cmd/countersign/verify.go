@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -409,17 +410,22 @@ func (p *program) tellDenials(denials []denialAnswer, all bool) {
 			if what == "" {
 				what = "a tool without an action"
 			}
-			p.say("  %d %s, %s: refused by %s, %s%s", d.Index, what, d.When, d.By, d.Code, behind(" ", d.Rule))
+			p.say("  %d %s, %s: refused by %s, %s%s", d.Index, what, d.When, d.By, d.Code, ruleOf(d.Rule))
 		}
 	}
 }
 
-// behind is a text with what stands before it, nothing where it is empty.
-func behind(before, text string) string {
-	if text == "" {
+// ruleOf is the rule a denial names, nothing where it names none. It may be any text,
+// and is quoted where it holds what could pass for other parts of the answer.
+func ruleOf(name string) string {
+	quoted := strconv.Quote(name)
+	switch {
+	case name == "":
 		return ""
+	case quoted == `"`+name+`"`:
+		return " " + name
 	}
-	return before + text
+	return " " + quoted
 }
 
 func entriesOf(n int) string {
