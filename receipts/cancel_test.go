@@ -3,6 +3,7 @@ package receipts_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -427,6 +428,29 @@ func TestRolloverBack(t *testing.T) {
 		}
 		refused(t, k, false)
 	})
+}
+
+// Another slip with the id of one in the book is refused before anything is written,
+// whether it would enter that book or begin a new one.
+func TestSlipWithUsedID(t *testing.T) {
+	w, c := twoOfEach(t)
+	w.close(c)
+	w.slip.Purpose.Text = "another purpose"
+	w.newSlip(w.slip.ID)
+	before := w.snapshot()
+	for _, rollover := range []bool{false, true} {
+		w.cfg.Rollover = rollover
+		c, err := receipts.OpenChain(t.Context(), w.config())
+		if err == nil || !strings.Contains(err.Error(), "with an id of its own") {
+			if err == nil {
+				c.Close()
+			}
+			t.Errorf("rollover %v: %v", rollover, err)
+		}
+	}
+	if after := w.snapshot(); !maps.Equal(before, after) {
+		t.Error("something was changed")
+	}
 }
 
 // Whatever stands where a cancellation is handed in stops every call until it is

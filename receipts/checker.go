@@ -145,6 +145,14 @@ func (c *Checker) Slip(fingerprint string) (*Slip, bool) {
 	return s.Slip, true
 }
 
+// holds says whether a readable record of the book has this id.
+func (c *Checker) holds(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.ids[id]
+	return ok
+}
+
 // Next is the place of the next stub of a chain: its seq, the fingerprint of the
 // stub before (empty where it is the first) and that stub's time.
 func (c *Checker) Next(slip, pass string) (seq int64, previous string, when Time) {

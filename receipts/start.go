@@ -138,6 +138,9 @@ func (f *found) checkSlip() (slipCheck, error) {
 	if s.inBook && c.cfg.Rollover {
 		return s, fmt.Errorf("the book of %q holds the slip of the settings already: a new book is begun under a new slip", c.cfg.Name)
 	}
+	if !s.inBook && c.checker.holds(content.ID) {
+		return s, fmt.Errorf("the slip of %q has the id of another record in its book, and what is used once goes by ids: sign it with an id of its own", c.cfg.Name)
+	}
 	// Tried on a checker of its own: what is wrong with it must not be in ours.
 	trial := NewChecker(CheckOptions{IssuerKeys: c.cfg.IssuerKeys, SummaryOnly: true})
 	if entry := trial.Add(s.line); len(entry.Problems) > 0 {
