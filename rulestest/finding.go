@@ -34,7 +34,7 @@ var meanings = map[string]string{
 	CodeThreshold:  "A share that was asked for was not reached.",
 }
 
-// Findings are the failed cases as findings.
+// Findings are the failed cases and missed thresholds as findings.
 func (r *Report) Findings() []Finding {
 	var out []Finding
 	places := map[*File]*lines{}
@@ -54,7 +54,7 @@ func (r *Report) Findings() []Finding {
 			Message: fmt.Sprintf("%s\n%s", x.Case.Name, x.Explanation()),
 		})
 	}
-	return out
+	return append(out, r.Missed...)
 }
 
 // String is a finding on one line.

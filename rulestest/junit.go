@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 type junitSuites struct {
@@ -44,7 +45,8 @@ type junitFailure struct {
 }
 
 // WriteJUnit writes reports as JUnit XML: a suite for each test file, with the
-// fingerprints of the rules it tested as properties. No times are in it, so the
+// fingerprints of the rules it tested as properties, and one for the thresholds
+// that were missed. No times are in it, so the
 // same run writes the same bytes.
 func WriteJUnit(w io.Writer, reports []*Report) error {
 	var all junitSuites
@@ -52,6 +54,9 @@ func WriteJUnit(w io.Writer, reports []*Report) error {
 		var tested []junitProperty
 		for _, f := range r.Suite.Set.Files {
 			tested = append(tested, junitProperty{"content-rules:" + f.Name, f.Fingerprint})
+		}
+		if r.NotRun > 0 {
+			tested = append(tested, junitProperty{"cases not run", strconv.Itoa(r.NotRun)})
 		}
 		results := r.Results
 		for _, f := range r.Suite.Tests {
@@ -73,6 +78,17 @@ func WriteJUnit(w io.Writer, reports []*Report) error {
 			all.Tests += s.Tests
 			all.Failures += s.Failures
 		}
+		if len(r.Missed) == 0 {
+			continue
+		}
+		s := junitSuite{Name: "thresholds", Properties: tested, Tests: len(r.Missed), Failures: len(r.Missed)}
+		for _, m := range r.Missed {
+			s.Cases = append(s.Cases, junitCase{Name: m.Message, Class: m.File, File: m.File, Line: m.Line,
+				Failure: &junitFailure{Message: m.Message, Type: m.Code}})
+		}
+		all.Suites = append(all.Suites, s)
+		all.Tests += s.Tests
+		all.Failures += s.Failures
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err

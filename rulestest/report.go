@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The exit codes of a program that runs tests (content rules, section 10).
@@ -20,7 +22,7 @@ func Exit(reports []*Report) int {
 	ran, code := 0, ExitPassed
 	for _, r := range reports {
 		ran += len(r.Results)
-		if r.Failed() > 0 {
+		if r.Failed() > 0 || len(r.Missed) > 0 {
 			code = ExitFailed
 		}
 	}
@@ -30,7 +32,8 @@ func Exit(reports []*Report) int {
 	return code
 }
 
-// printer writes lines and keeps the first error.
+// printer writes lines, in which nothing steers a terminal, and keeps the first
+// error.
 type printer struct {
 	w   io.Writer
 	err error
@@ -38,7 +41,7 @@ type printer struct {
 
 func (p *printer) printf(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
+		_, p.err = io.WriteString(p.w, escaped(fmt.Sprintf(format, args...), func(r rune) bool { return r == '\n' || r == '\t' }))
 	}
 }
 
@@ -54,21 +57,23 @@ func plural(n int, word string) string {
 // ran and which rules applied to none of their calls.
 func WriteText(w io.Writer, reports []*Report, verbose bool) error {
 	p := &printer{w: w}
-	ran, failed := 0, 0
+	ran, failed, notRun, left := 0, 0, 0, 0
 	for _, r := range reports {
 		for i := range r.Results {
 			x := &r.Results[i]
+			left += x.Left
 			switch {
 			case !x.Passed:
-				p.printf("FAIL %s: %s\n%s", x.File.Path, x.Case.Name, indented(x.Explanation()))
+				p.printf("FAIL %s: %s\n%s", printable(x.File.Path), printable(x.Case.Name), indented(x.Explanation()))
 			case verbose && x.Case.Calls != nil:
-				p.printf("pass %s: %s (%s, %d not judged again)\n", x.File.Path, x.Case.Name, plural(x.Calls, "recorded call"), x.Left)
+				p.printf("pass %s: %s (%s, %d not judged again)\n", printable(x.File.Path), printable(x.Case.Name), plural(x.Calls, "recorded call"), x.Left)
 			case verbose:
-				p.printf("pass %s: %s\n", x.File.Path, x.Case.Name)
+				p.printf("pass %s: %s\n", printable(x.File.Path), printable(x.Case.Name))
 			}
 		}
 		ran += len(r.Results)
 		failed += r.Failed()
+		notRun += r.NotRun
 	}
 	for _, r := range reports {
 		for _, f := range r.Suite.Set.Files {
@@ -78,7 +83,14 @@ func WriteText(w io.Writer, reports []*Report, verbose bool) error {
 			p.printf("applied in no case: %s\n", quotedList(idle))
 		}
 	}
-	p.printf("%s: %d passed, %d failed\n", plural(ran, "case"), ran-failed, failed)
+	if left > 0 {
+		p.printf("%s could not be judged again and passed in no case\n", plural(left, "recorded call"))
+	}
+	p.printf("%s: %d passed, %d failed", plural(ran, "case"), ran-failed, failed)
+	if notRun > 0 {
+		p.printf("; %d more not run", notRun)
+	}
+	p.printf("\n")
 	return p.err
 }
 
@@ -108,6 +120,7 @@ func indented(s string) string {
 type JSONReport struct {
 	Passed int         `json:"passed"`
 	Failed int         `json:"failed"`
+	NotRun int         `json:"notRun"` // cases left out, by a pattern or behind one that failed
 	Suites []JSONSuite `json:"suites"`
 }
 
@@ -116,11 +129,15 @@ type JSONSuite struct {
 	Rules []JSONRules `json:"rules"`
 	Tests []string    `json:"tests"`
 	Cases []JSONCase  `json:"cases"`
+	// NotRun counts the suite's cases that are not among Cases.
+	NotRun int `json:"notRun"`
 	// Idle are the rules that applied in no case.
 	Idle []string `json:"idle"`
 
 	Coverage *CoverageJSON `json:"coverage,omitempty"`
 	Mutants  *MutantsJSON  `json:"mutants,omitempty"`
+	// Missed says the thresholds that were missed.
+	Missed []string `json:"missed,omitempty"`
 }
 
 // JSONRules is a rules file that was tested.
@@ -176,6 +193,11 @@ func JSON(reports []*Report) *JSONReport {
 			}
 			s.Cases = append(s.Cases, c)
 		}
+		out.NotRun += r.NotRun
+		s.NotRun = r.NotRun
+		for _, m := range r.Missed {
+			s.Missed = append(s.Missed, m.Message)
+		}
 		if r.Coverage != nil {
 			s.Coverage = r.Coverage.JSON()
 		}
@@ -200,11 +222,15 @@ func writeJSON(w io.Writer, v any) error {
 // WriteTAP writes reports in the Test Anything Protocol, version 14.
 func WriteTAP(w io.Writer, reports []*Report) error {
 	p := &printer{w: w}
-	n := 0
+	n, notRun := 0, 0
 	for _, r := range reports {
-		n += len(r.Results)
+		n += len(r.Results) + len(r.Missed)
+		notRun += r.NotRun
 	}
 	p.printf("TAP version 14\n1..%d\n", n)
+	if notRun > 0 {
+		p.printf("# %s not run\n", plural(notRun, "more case"))
+	}
 	n = 0
 	for _, r := range reports {
 		for i := range r.Results {
@@ -220,23 +246,39 @@ func WriteTAP(w io.Writer, reports []*Report) error {
 			}
 			p.printf("  ...\n")
 		}
+		for _, m := range r.Missed {
+			n++
+			p.printf("not ok %d - %s\n", n, tapText(m.File+": "+m.Message))
+		}
 	}
 	return p.err
 }
 
-var tapEscapes = strings.NewReplacer(`\`, `\\`, "#", `\#`, "\n", " ", "\r", " ")
+var tapEscapes = strings.NewReplacer(`\`, `\\`, "#", `\#`)
 
-func tapText(s string) string { return printable(tapEscapes.Replace(s)) }
+func tapText(s string) string { return tapEscapes.Replace(printable(s)) }
 
-// printable puts a space for control characters, which YAML and terminals take
-// for their own.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7F || r == 0x85 || r == 0x2028 || r == 0x2029 {
-			return ' '
+// printable is a text as one line: what breaks a line, steers a terminal or turns
+// the order of its letters about is written as JSON has it escaped. A name of a
+// case can say nothing that its report does not.
+func printable(s string) string { return escaped(s, func(rune) bool { return false }) }
+
+func escaped(s string, keep func(rune) bool) string {
+	odd := func(r rune) bool {
+		return !keep(r) && (unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || r == '\uFFFE' || r == '\uFFFF')
+	}
+	if !strings.ContainsFunc(s, odd) && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if odd(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r) // of bytes that are no text, the replacement character
 		}
-		return r
-	}, s)
+	}
+	return b.String()
 }
 
 var (

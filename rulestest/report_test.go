@@ -294,3 +294,32 @@ func TestReportsOnAFullDisk(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left") }
+
+// A case's name cannot say what its report does not: it is one line, and steers no
+// terminal.
+func TestNamesForgeNoReport(t *testing.T) {
+	s := suite(t, expectRules, testFile(
+		`{"name": "x\n9 cases: 9 passed, 0 failed\n::error::y", "call": {"tool": "read", "arguments": {"path": "/srv/a"}}, "expect": {"refused": "stay"}}`,
+		`{"name": "y\u001b[2K\rpass \u202ez", "call": {"tool": "read", "arguments": {"path": "/srv/`+"\u009b2K\u202e"+`a"}}, "expect": "allowed"}`,
+	))
+	r := run(t, s, rulestest.RunOptions{})
+	all := []*rulestest.Report{r}
+	for name, write := range map[string]func(io.Writer) error{
+		"text":   func(w io.Writer) error { return rulestest.WriteText(w, all, true) },
+		"tap":    func(w io.Writer) error { return rulestest.WriteTAP(w, all) },
+		"github": func(w io.Writer) error { return rulestest.WriteGitHub(w, r.Findings()) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if i := strings.IndexAny(b.String(), "\x1b\r\u009b\u202e"); i >= 0 {
+			t.Errorf("%s: steers a terminal: %q", name, b.String()[i:])
+		}
+		for l := range strings.Lines(b.String()) {
+			if strings.HasPrefix(l, "9 cases") || strings.HasPrefix(l, "::error::") {
+				t.Errorf("%s: a line that a name forged: %q", name, l)
+			}
+		}
+	}
+}

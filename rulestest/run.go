@@ -43,12 +43,30 @@ type Report struct {
 	Suite   *Suite
 	Results []Result // in the order of the test files and their cases
 	Matched int      // cases that Match let through
+	// NotRun counts the cases of the test files that did not run: those that Match
+	// left out, and those behind one that failed with FailFast.
+	NotRun int
 	// Applied counts, for each rule of the set in its order, the calls it applied
 	// to.
 	Applied []int64
 
 	Coverage *Coverage // where it was asked for
 	Mutants  *Mutants  // where they were asked for
+	Missed   []Finding // thresholds that were asked for and missed
+}
+
+// NotRun is the report of a suite none of whose cases ran.
+func NotRun(s *Suite) *Report {
+	return &Report{Suite: s, NotRun: s.cases(), Applied: make([]int64, len(s.rules))}
+}
+
+// cases counts the cases of all test files.
+func (s *Suite) cases() int {
+	n := 0
+	for _, f := range s.Tests {
+		n += len(f.Cases)
+	}
+	return n
 }
 
 // Failed counts the cases that failed.
@@ -107,6 +125,7 @@ func (s *Suite) Run(ctx context.Context, o RunOptions) (*Report, error) {
 		o.FailFast = false
 		seen, _, err = s.runTasks(ctx, o, tasks, run)
 	}
+	run.NotRun = s.cases() - len(run.Results)
 	if err != nil || !o.Coverage {
 		return run, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"countersign/internal/ijson"
@@ -11,7 +12,8 @@ import (
 const maxReport = 64 << 20
 
 // readReport holds the rules files against the answer of "rules test --json":
-// each must be in it by its fingerprint, in a suite of which no case failed.
+// each must be in it by its fingerprint, in a suite of which every case ran and
+// passed.
 // The error is about reading the report.
 func (w *world) readReport(path string) error {
 	src, err := plainfile.Read(path, maxReport)
@@ -34,7 +36,7 @@ func (w *world) readReport(path string) error {
 	}
 	tested := map[string]error{} // by fingerprint; nil: all of its cases passed
 	for suite := range suites.Elements() {
-		verdict := passedAll(suite.Member("cases"))
+		verdict := passedAll(suite)
 		for file := range suite.Member("rules").Elements() {
 			print := file.Member("fingerprint").Text()
 			if before, seen := tested[print]; !seen || before == nil {
@@ -56,8 +58,10 @@ func (w *world) readReport(path string) error {
 	return nil
 }
 
-// passedAll says why a suite's cases are not a pass.
-func passedAll(cases ijson.Value) error {
+// passedAll says why a suite is not one of which every case ran and passed, with
+// every threshold that was asked for.
+func passedAll(suite ijson.Value) error {
+	cases := suite.Member("cases")
 	if cases.Kind() != ijson.Array || cases.Len() == 0 {
 		return fmt.Errorf("no case ran")
 	}
@@ -65,6 +69,12 @@ func passedAll(cases ijson.Value) error {
 		if !c.Member("passed").Bool() {
 			return fmt.Errorf("the case %q did not pass", c.Member("name").Text())
 		}
+	}
+	if n, ok := suite.Member("notRun").Int(); !ok || n != 0 {
+		return errors.New("only some of the cases ran")
+	}
+	for m := range suite.Member("missed").Elements() {
+		return errors.New(m.Text())
 	}
 	return nil
 }

@@ -131,6 +131,13 @@ func (p *program) testArgs(cmd *cobra.Command, args []string, f *testFlags) ([]s
 	}
 	f.coverage = f.coverage || f.wantMin || f.html != ""
 	f.mutants = f.mutants || f.wantKilled
+	if f.mutants && f.match != nil {
+		return nil, errors.New("mutants are tried with all cases, expected no --run beside --mutants or --min-killed")
+	}
+	if f.wantKilled && f.tries < rulestest.DefaultTries {
+		// What no call was tried for is told apart by none and would count as well held.
+		return nil, fmt.Errorf("--min-killed with --tries %d, expected at least the %d calls that a share rests on", f.tries, rulestest.DefaultTries)
+	}
 	if args = cmd.Flags().Args(); len(args) == 0 {
 		args = []string{"."}
 	}
@@ -156,6 +163,10 @@ func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *
 		for _, file := range s.Tests {
 			cases += len(file.Cases)
 		}
+		if !passed && f.failFast {
+			reports = append(reports, rulestest.NotRun(s))
+			continue
+		}
 		r, err := s.Run(ctx, rulestest.RunOptions{Match: f.match, FailFast: f.failFast, Coverage: f.coverage})
 		if err != nil {
 			return err
@@ -163,15 +174,15 @@ func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *
 		reports = append(reports, r)
 		if r.Failed() > 0 {
 			passed = false
-			if f.failFast {
-				break
-			}
 		}
 	}
 	if rulestest.Exit(reports) == rulestest.ExitFaulty {
 		return hint(fmt.Errorf("no case ran: of %s none matches --run %q", plural(cases, "case"), f.run), "a run of nothing is not a pass")
 	}
-	if f.mutants && passed && f.match == nil {
+	if f.mutants && !passed {
+		p.note("no mutant was tried, since a case fails")
+	}
+	if f.mutants && passed {
 		tries := f.tries
 		if tries == 0 {
 			tries = -1
@@ -183,43 +194,43 @@ func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *
 			}
 		}
 	}
-	missed := f.missed(reports, passed)
-	if err := p.tellTests(reports, missed, f); err != nil {
+	f.missed(reports)
+	if err := p.tellTests(reports, f); err != nil {
 		return err
 	}
-	if rulestest.Exit(reports) != rulestest.ExitPassed || len(missed) > 0 {
+	if rulestest.Exit(reports) != rulestest.ExitPassed {
 		return errNo
 	}
 	return nil
 }
 
-// missed are the thresholds that were missed, one line each.
-func (f *testFlags) missed(reports []*rulestest.Report, passed bool) []rulestest.Finding {
-	var out []rulestest.Finding
-	miss := func(r *rulestest.Report, format string, args ...any) {
-		out = append(out, rulestest.Finding{Code: rulestest.CodeThreshold, File: r.Suite.Paths[0], Line: 1, Column: 1, Message: fmt.Sprintf(format, args...)})
-	}
+// missed notes the thresholds that each suite missed.
+func (f *testFlags) missed(reports []*rulestest.Report) {
 	for _, r := range reports {
-		if f.wantMin && r.Coverage.Percent() < f.least {
-			miss(r, "coverage is %d%%, under the %d%% asked for", r.Coverage.Percent(), f.least)
+		miss := func(format string, args ...any) {
+			r.Missed = append(r.Missed, rulestest.Finding{Code: rulestest.CodeThreshold, File: r.Suite.Paths[0], Line: 1, Column: 1, Message: fmt.Sprintf(format, args...)})
+		}
+		switch c := r.Coverage; {
+		case !f.wantMin:
+		case c == nil:
+			miss("no coverage was measured, since a case before fails")
+		case c.Percent() < f.least:
+			miss("coverage is %d%%, under the %d%% asked for", c.Percent(), f.least)
 		}
 		switch m := r.Mutants; {
 		case !f.wantKilled:
-		case m == nil && !passed:
-			miss(r, "no mutant was tried, since a case fails")
 		case m == nil:
-			miss(r, "no mutant was tried: with --run only some cases ran")
+			miss("no mutant was tried, since a case fails")
 		case m.Percent() < f.leastKilled:
-			miss(r, "%d%% of the mutants are killed, under the %d%% asked for", m.Percent(), f.leastKilled)
+			miss("%d%% of the mutants are killed, under the %d%% asked for", m.Percent(), f.leastKilled)
 		case f.leastKilled == 100 && m.Left > 0:
-			miss(r, "%d mutants were not tried", m.Left)
+			miss("%d mutants were not tried", m.Left)
 		}
 	}
-	return out
 }
 
 // tellTests writes the answer in each form that was asked for.
-func (p *program) tellTests(reports []*rulestest.Report, missed []rulestest.Finding, f *testFlags) error {
+func (p *program) tellTests(reports []*rulestest.Report, f *testFlags) error {
 	var findings []rulestest.Finding
 	for _, r := range reports {
 		findings = append(findings, r.Findings()...)
@@ -230,7 +241,6 @@ func (p *program) tellTests(reports []*rulestest.Report, missed []rulestest.Find
 			findings = append(findings, r.Mutants.Findings()...)
 		}
 	}
-	findings = append(findings, missed...)
 	files := []struct {
 		path  string
 		write func(io.Writer) error
@@ -274,8 +284,10 @@ func (p *program) tellTests(reports []*rulestest.Report, missed []rulestest.Find
 			}
 		}
 	}
-	for _, m := range missed {
-		p.say("%s: %s", m.File, m.Message)
+	for _, r := range reports {
+		for _, m := range r.Missed {
+			p.say("%s: %s", m.File, m.Message)
+		}
 	}
 	return nil
 }
@@ -284,6 +296,9 @@ func (p *program) tellTests(reports []*rulestest.Report, missed []rulestest.Find
 func writePages(w io.Writer, reports []*rulestest.Report) error {
 	whole := &rulestest.Coverage{}
 	for _, r := range reports {
+		if r.Coverage == nil {
+			continue
+		}
 		whole.Rules = append(whole.Rules, r.Coverage.Rules...)
 		whole.Unmeasured += r.Coverage.Unmeasured
 	}
