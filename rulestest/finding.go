@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"countersign/internal/problem"
 )
 
 // Finding is one thing an author should look at, with its place: what reports
@@ -24,6 +26,7 @@ const (
 	CodeNotReached = "not-reached"
 	CodeMutant     = "mutant-alive"
 	CodeThreshold  = "threshold-missed"
+	CodeFault      = "fault" // a file is wrong, or nothing ran
 )
 
 // meanings say what the codes of findings mean.
@@ -32,6 +35,21 @@ var meanings = map[string]string{
 	CodeNotReached: "No case reached this part of the rules.",
 	CodeMutant:     "A small change of the rules is noticed by no case.",
 	CodeThreshold:  "A share that was asked for was not reached.",
+	CodeFault:      "The tests could not be run.",
+}
+
+// Faults are problems of files, for which nothing could run, as findings.
+func Faults(l problem.List) []Finding {
+	var out []Finding
+	for _, p := range l {
+		out = append(out, Finding{Code: CodeFault, File: p.File, Line: p.Line, Column: p.Column, Message: strings.TrimPrefix(p.Pointer+": "+p.Msg, ": ")})
+	}
+	return out
+}
+
+// Fault is an error of a path, for which nothing could run, as a finding.
+func Fault(path string, err error) Finding {
+	return Finding{Code: CodeFault, File: path, Line: 1, Column: 1, Message: err.Error()}
 }
 
 // Findings are the failed cases and missed thresholds as findings.

@@ -35,6 +35,7 @@ type junitCase struct {
 	Class   string        `xml:"classname,attr"`
 	File    string        `xml:"file,attr"`
 	Line    int           `xml:"line,attr"`
+	Error   *junitFailure `xml:"error,omitempty"`
 	Failure *junitFailure `xml:"failure,omitempty"`
 }
 
@@ -46,9 +47,10 @@ type junitFailure struct {
 
 // WriteJUnit writes reports as JUnit XML: a suite for each test file, with the
 // fingerprints of the rules it tested as properties, and one for the thresholds
-// that were missed. No times are in it, so the
+// that were missed. Faults, for which nothing could run, are errors: an empty
+// report would be read as a pass. No times are in it, so the
 // same run writes the same bytes.
-func WriteJUnit(w io.Writer, reports []*Report) error {
+func WriteJUnit(w io.Writer, reports []*Report, faults []Finding) error {
 	var all junitSuites
 	for _, r := range reports {
 		var tested []junitProperty
@@ -89,6 +91,14 @@ func WriteJUnit(w io.Writer, reports []*Report) error {
 		all.Suites = append(all.Suites, s)
 		all.Tests += s.Tests
 		all.Failures += s.Failures
+	}
+	for _, f := range faults {
+		all.Suites = append(all.Suites, junitSuite{Name: f.File, Tests: 1, Errors: 1, Cases: []junitCase{{
+			Name: "tests can be run", Class: f.File, File: f.File, Line: f.Line,
+			Error: &junitFailure{Message: f.Message, Type: f.Code, Text: f.String()},
+		}}})
+		all.Tests++
+		all.Errors++
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err

@@ -59,7 +59,7 @@ func TestJSONReport(t *testing.T) {
 // others read them, asks for, and their order.
 func TestJUnitIsWhatReadersTake(t *testing.T) {
 	var b bytes.Buffer
-	if err := rulestest.WriteJUnit(&b, []*rulestest.Report{mixed(t)}); err != nil {
+	if err := rulestest.WriteJUnit(&b, []*rulestest.Report{mixed(t)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	type element struct {
@@ -74,7 +74,8 @@ func TestJUnitIsWhatReadersTake(t *testing.T) {
 			children: map[string][2]int{"properties": {0, 1}, "testcase": {0, -1}}, order: []string{"properties", "testcase"}},
 		"properties": {children: map[string][2]int{"property": {1, -1}}},
 		"property":   {attrs: []string{"name", "value"}},
-		"testcase":   {attrs: []string{"name", "classname"}, numbers: []string{"line"}, children: map[string][2]int{"failure": {0, 1}}},
+		"testcase":   {attrs: []string{"name", "classname"}, numbers: []string{"line"}, children: map[string][2]int{"error": {0, 1}, "failure": {0, 1}}},
+		"error":      {attrs: []string{"type", "message"}},
 		"failure":    {attrs: []string{"type", "message"}},
 	}
 	type open struct {
@@ -278,7 +279,7 @@ func TestReportsOnAFullDisk(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"text":     func(w io.Writer) error { return rulestest.WriteText(w, all, true) },
 		"json":     func(w io.Writer) error { return rulestest.WriteJSON(w, all) },
-		"junit":    func(w io.Writer) error { return rulestest.WriteJUnit(w, all) },
+		"junit":    func(w io.Writer) error { return rulestest.WriteJUnit(w, all, nil) },
 		"tap":      func(w io.Writer) error { return rulestest.WriteTAP(w, all) },
 		"sarif":    func(w io.Writer) error { return rulestest.WriteSARIF(w, r.Findings(), "") },
 		"github":   func(w io.Writer) error { return rulestest.WriteGitHub(w, r.Findings()) },

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -146,14 +145,49 @@ func (p *program) testArgs(cmd *cobra.Command, args []string, f *testFlags) ([]s
 
 // runTests runs the tests once and tells what came out.
 func (p *program) runTests(ctx context.Context, paths []string, f *testFlags) error {
+	_, err := p.loadAndTest(ctx, paths, f)
+	return err
+}
+
+// loadAndTest loads the suites and runs them. Why nothing could be run stands in
+// the reports too.
+func (p *program) loadAndTest(ctx context.Context, paths []string, f *testFlags) ([]*rulestest.Suite, error) {
+	if err := clearReports(f.reports(nil, nil)); err != nil {
+		return nil, err
+	}
 	suites, problems, err := rulestest.Load(paths, testOptions())
-	if err == nil {
+	faults := rulestest.Faults(problems)
+	switch {
+	case err != nil:
+		faults = append(faults, rulestest.Fault(paths[0], err))
+	case len(problems) > 0:
 		err = problems.Err()
+	default:
+		if err = p.testSuites(ctx, suites, f); !errors.Is(err, errNothing) {
+			return suites, err
+		}
+		faults = append(faults, rulestest.Fault(paths[0], err))
 	}
-	if err != nil {
-		return err
+	told := writeReports(f.reports(nil, faults))
+	if f.github {
+		told = errors.Join(told, rulestest.WriteGitHub(p.out, faults))
 	}
-	return p.testSuites(ctx, suites, f)
+	return suites, errors.Join(err, told)
+}
+
+// errNothing says that no case ran.
+var errNothing = errors.New("no case ran")
+
+// reports are the files that were asked for.
+func (f *testFlags) reports(reports []*rulestest.Report, faults []rulestest.Finding) []reportFile {
+	all := []reportFile{
+		{"junit", f.junit, []string{"<?xml"}, func(w io.Writer) error { return rulestest.WriteJUnit(w, reports, faults) }},
+		{"sarif", f.sarif, []string{"/sarif-", "sarif-schema"}, func(w io.Writer) error {
+			return rulestest.WriteSARIF(w, append(findings(reports), faults...), version)
+		}},
+		{"html", f.html, []string{"<!DOCTYPE html", "<!doctype html"}, func(w io.Writer) error { return writePages(w, reports) }},
+	}
+	return slices.DeleteFunc(all, func(r reportFile) bool { return r.path == "" || r.option == "html" && len(faults) > 0 })
 }
 
 func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *testFlags) error {
@@ -177,7 +211,7 @@ func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *
 		}
 	}
 	if rulestest.Exit(reports) == rulestest.ExitFaulty {
-		return hint(fmt.Errorf("no case ran: of %s none matches --run %q", plural(cases, "case"), f.run), "a run of nothing is not a pass")
+		return hint(fmt.Errorf("%w: of %s none matches --run %q", errNothing, plural(cases, "case"), f.run), "a run of nothing is not a pass")
 	}
 	if f.mutants && !passed {
 		p.note("no mutant was tried, since a case fails")
@@ -231,41 +265,14 @@ func (f *testFlags) missed(reports []*rulestest.Report) {
 
 // tellTests writes the answer in each form that was asked for.
 func (p *program) tellTests(reports []*rulestest.Report, f *testFlags) error {
-	var findings []rulestest.Finding
-	for _, r := range reports {
-		findings = append(findings, r.Findings()...)
-		if r.Coverage != nil {
-			findings = append(findings, r.Coverage.Findings()...)
-		}
-		if r.Mutants != nil {
-			findings = append(findings, r.Mutants.Findings()...)
-		}
-	}
-	files := []struct {
-		path  string
-		write func(io.Writer) error
-	}{
-		{f.junit, func(w io.Writer) error { return rulestest.WriteJUnit(w, reports) }},
-		{f.sarif, func(w io.Writer) error { return rulestest.WriteSARIF(w, findings, version) }},
-		{f.html, func(w io.Writer) error { return writePages(w, reports) }},
-	}
-	for _, file := range files {
-		if file.path == "" {
-			continue
-		}
-		var b bytes.Buffer
-		if err := file.write(&b); err != nil {
-			return fmt.Errorf("writing %s: %w", file.path, err)
-		}
-		if err := os.WriteFile(file.path, b.Bytes(), 0o644); err != nil {
-			return fmt.Errorf("writing a report: %w", err)
-		}
+	if err := writeReports(f.reports(reports, nil)); err != nil {
+		return err
 	}
 	switch {
 	case p.asJSON:
 		return rulestest.WriteJSON(p.out, reports)
 	case f.github:
-		return rulestest.WriteGitHub(p.out, findings)
+		return rulestest.WriteGitHub(p.out, findings(reports))
 	case f.tap:
 		return rulestest.WriteTAP(p.out, reports)
 	}
@@ -290,6 +297,21 @@ func (p *program) tellTests(reports []*rulestest.Report, f *testFlags) error {
 		}
 	}
 	return nil
+}
+
+// findings are all that reports have found.
+func findings(reports []*rulestest.Report) []rulestest.Finding {
+	var out []rulestest.Finding
+	for _, r := range reports {
+		out = append(out, r.Findings()...)
+		if r.Coverage != nil {
+			out = append(out, r.Coverage.Findings()...)
+		}
+		if r.Mutants != nil {
+			out = append(out, r.Mutants.Findings()...)
+		}
+	}
+	return out
 }
 
 // writePages writes the coverage of all suites as one page.
@@ -320,13 +342,7 @@ func (p *program) watchTests(ctx context.Context, paths []string, f *testFlags) 
 	watched := map[string]bool{}
 	var last error
 	for {
-		suites, problems, err := rulestest.Load(paths, testOptions())
-		if err == nil {
-			err = problems.Err()
-		}
-		if err == nil {
-			err = p.testSuites(ctx, suites, f)
-		}
+		suites, err := p.loadAndTest(ctx, paths, f)
 		if ctx.Err() != nil {
 			return last
 		}
