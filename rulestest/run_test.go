@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -350,6 +352,45 @@ func TestAnnotationsOfTheServer(t *testing.T) {
 	} {
 		if _, err := rulestest.ReadServer("t", []byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.text, err, test.want)
+		}
+	}
+}
+
+// What is named is what is tested: tests beside a rules file that are of other
+// rules are a fault.
+func TestTestsBesideAreOfTheRules(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"content-rules.json": expectRules, "other.json": expectRules,
+		"other.test.json": testFile(`{"name": "a", "call": {"tool": "read", "arguments": {"path": "/srv/a"}}, "expect": "allowed"}`),
+	})
+	other := filepath.Join(dir, "other.json")
+	_, problems, err := rulestest.Load([]string{other}, rulestest.Options{})
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Msg, "tests of other rules") || problems[0].Pointer != "/rules" {
+		t.Errorf("%v, %v", problems, err)
+	}
+	if _, problems, err = rulestest.Load([]string{filepath.Join(dir, "other.test.json")}, rulestest.Options{}); err != nil || len(problems) > 0 {
+		t.Errorf("the test file itself: %v, %v", problems, err)
+	}
+}
+
+// A file that is named in two ways is one, and a link to a folder is the folder.
+func TestFilesAreCountedOnce(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"in/content-rules.json": expectRules,
+		"in/a.test.json":        testFile(`{"name": "a", "call": {"tool": "read", "arguments": {"path": "/srv/a"}}, "expect": "allowed"}`),
+		"in/b.test.json":        testFile(`{"name": "b", "call": {"tool": "read", "arguments": {"path": "/srv/a"}}, "expect": "allowed"}`),
+	})
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("in", link); err != nil {
+		t.Skip(err)
+	}
+	for _, paths := range [][]string{{link}, {link, filepath.Join(dir, "in", "a.test.json")}, {filepath.Join(dir, "in", "b.test.json"), filepath.Join(link, "a.test.json")}} {
+		all, problems, err := rulestest.Load(paths, rulestest.Options{})
+		if err = errors.Join(err, problems.Err()); err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != 1 || len(all[0].Tests) != 2 {
+			t.Errorf("%q: %d suites, the first of %d files", paths, len(all), len(all[0].Tests))
 		}
 	}
 }

@@ -61,45 +61,72 @@ type Suite struct {
 }
 
 // Find gives the test files that paths name, sorted, each once: a test file
-// itself, the one beside a rules file, or all of a folder at any depth. An error
-// is ErrNothing where a path names none.
+// itself, the one beside a rules file, or all of a folder at any depth, in which
+// links to folders are not followed. An error is ErrNothing where a path names
+// none.
 func Find(paths []string) ([]string, error) {
-	var found []string
+	found, _, err := find(paths)
+	return found, err
+}
+
+// find is Find, and gives for test files beside rules files that were named the
+// rules files.
+func find(paths []string) (found []string, beside map[string]string, err error) {
+	beside = map[string]string{}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, fmt.Errorf("looking for tests: %w", err)
+			return nil, nil, fmt.Errorf("looking for tests: %w", err)
 		}
 		before := len(found)
 		switch {
 		case info.IsDir():
 			if found, err = findIn(path, found); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		case strings.HasSuffix(path, Suffix):
-			found = append(found, path)
+			found = append(found, filepath.Clean(path))
 		default:
-			beside := strings.TrimSuffix(path, ".json") + Suffix
-			if _, err := os.Stat(beside); err == nil {
-				found = append(found, beside)
+			tests := filepath.Clean(strings.TrimSuffix(path, ".json") + Suffix)
+			if _, err := os.Stat(tests); err == nil {
+				found, beside[tests] = append(found, tests), path
 			}
 		}
 		if len(found) == before {
-			return nil, fmt.Errorf("%s: %w: expected a file or a folder with files whose names end in %s", path, ErrNothing, Suffix)
+			return nil, nil, fmt.Errorf("%s: %w: expected a file or a folder with files whose names end in %s", path, ErrNothing, Suffix)
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%w: no path was given", ErrNothing)
-	}
-	for i := range found {
-		found[i] = filepath.Clean(found[i])
+		return nil, nil, fmt.Errorf("%w: no path was given", ErrNothing)
 	}
 	slices.Sort(found)
-	return slices.Compact(found), nil
+	// A file that was named in two ways would be counted as two.
+	seen := map[string]bool{}
+	return slices.DeleteFunc(found, func(path string) bool {
+		real := realPath(path)
+		twice := seen[real]
+		seen[real] = true
+		return twice
+	}), beside, nil
+}
+
+// realPath is the one path of a file, whatever names it.
+func realPath(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path
 }
 
 func findIn(dir string, found []string) ([]string, error) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	root := dir
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		root = real // the folder that is named may be a link to it
+	}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -108,7 +135,7 @@ func findIn(dir string, found []string) ([]string, error) {
 		case len(found) == maxFound:
 			return fmt.Errorf("%s holds more than %d test files, name a smaller folder", dir, maxFound)
 		}
-		found = append(found, path)
+		found = append(found, filepath.Join(dir, strings.TrimPrefix(path, root)))
 		return nil
 	})
 	if err != nil {
@@ -121,7 +148,7 @@ func findIn(dir string, found []string) ([]string, error) {
 // of. Test files of the same rules make one Suite; suites are in the order of
 // their first test file. With any problem there are no suites.
 func Load(paths []string, o Options) ([]*Suite, problem.List, error) {
-	found, err := Find(paths)
+	found, beside, err := find(paths)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +165,15 @@ func Load(paths []string, o Options) ([]*Suite, problem.List, error) {
 			problems = append(problems, faults...)
 			continue
 		}
-		key := strings.Join(f.rulesPaths(), "\x00")
+		if named := beside[path]; named != "" && !f.isOf(named) {
+			problems = append(problems, f.ofOthers(named)...)
+			continue
+		}
+		real := f.rulesPaths()
+		for i, p := range real {
+			real[i] = realPath(p)
+		}
+		key := strings.Join(real, "\x00")
 		s := bySet[key]
 		if s == nil {
 			s, faults, err = newSuite(f, o)
@@ -163,6 +198,23 @@ func Load(paths []string, o Options) ([]*Suite, problem.List, error) {
 		}
 	}
 	return suites, nil, nil
+}
+
+// isOf says whether the file tests a rules file.
+func (f *File) isOf(rules string) bool {
+	want := realPath(rules)
+	return slices.ContainsFunc(f.rulesPaths(), func(p string) bool { return realPath(p) == want })
+}
+
+// ofOthers is the problem of tests that stand beside rules that they do not test.
+func (f *File) ofOthers(rules string) problem.List {
+	var r reader
+	at := 0
+	if doc, err := ijson.Parse(f.Source, ijson.Options{Depth: maxDepth}); err == nil {
+		at = doc.Root().Member("rules").Start()
+	}
+	r.FaultAt(at, "/rules", "these are the tests of other rules, expected those of %s beside them", problem.Quoted(rules))
+	return r.Settle(f.Path, f.Source)
 }
 
 // rulesPaths are the paths of the rules as they are found on the disk.
