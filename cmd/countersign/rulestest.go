@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
 	"countersign/rulestest"
@@ -325,96 +321,6 @@ func writePages(w io.Writer, reports []*rulestest.Report) error {
 		whole.Unmeasured += r.Coverage.Unmeasured
 	}
 	return whole.WritePage(w)
-}
-
-// quiet is how long files must not change before tests run again: an editor
-// writes a file in several steps.
-const quiet = 100 * time.Millisecond
-
-// watchTests runs the tests, and again after each change of a file they are of,
-// until ctx ends.
-func (p *program) watchTests(ctx context.Context, paths []string, f *testFlags) error {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("watching files: %w", err)
-	}
-	defer w.Close()
-	watched := map[string]bool{}
-	var last error
-	for {
-		suites, err := p.loadAndTest(ctx, paths, f)
-		if ctx.Err() != nil {
-			return last
-		}
-		if last = err; err != nil && !errors.Is(err, errNo) {
-			fmt.Fprintf(p.err, "countersign: error: %v\n", err)
-		}
-		for _, dir := range foldersOf(paths, suites) {
-			if !watched[dir] && w.Add(dir) == nil {
-				watched[dir] = true
-			}
-		}
-		if len(watched) == 0 {
-			return err // nothing there to watch
-		}
-		p.note("waiting for a change")
-		if !waitForChange(ctx, w) {
-			return last
-		}
-	}
-}
-
-// foldersOf are the folders whose files tests are made of. Folders are watched,
-// not files: editors put a new file in the place of an old one.
-func foldersOf(paths []string, suites []*rulestest.Suite) []string {
-	var out []string
-	add := func(dir string) {
-		if !slices.Contains(out, dir) {
-			out = append(out, dir)
-		}
-	}
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			add(filepath.Clean(path))
-		} else {
-			add(filepath.Dir(path))
-		}
-	}
-	for _, s := range suites {
-		for _, t := range s.Tests {
-			add(filepath.Dir(t.Path))
-		}
-		for _, r := range s.Paths {
-			add(filepath.Dir(r))
-		}
-	}
-	return out
-}
-
-// waitForChange waits for a change and then until nothing changes for a while; it
-// reports whether to go on.
-func waitForChange(ctx context.Context, w *fsnotify.Watcher) bool {
-	var calm <-chan time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case e, ok := <-w.Events:
-			if !ok {
-				return false
-			}
-			if filepath.Ext(e.Name) == ".json" && !e.Has(fsnotify.Chmod) {
-				calm = time.After(quiet)
-			}
-		case _, ok := <-w.Errors:
-			if !ok {
-				return false
-			}
-			calm = time.After(quiet) // events were lost: look again
-		case <-calm:
-			return true
-		}
-	}
 }
 
 // testCommands are the commands that test rules.
