@@ -10,10 +10,6 @@ import (
 	"countersign/internal/ijson"
 )
 
-// messageDepth is the most levels of a whole message: a call's arguments and
-// those around them.
-const messageDepth = ijson.DefaultDepth + 8
-
 // Judged is what became of a call.
 type Judged struct {
 	// Unreadable says why the call is refused before any rule (content rules,
@@ -134,23 +130,7 @@ func (j *judge) readMessage(line []byte) (Message, error) {
 	if j.s.options.ReadMessage != nil {
 		return j.s.options.ReadMessage(line)
 	}
-	if err := j.message.Parse(line, ijson.Options{Depth: messageDepth}); err != nil {
-		return Message{}, err
-	}
-	root := j.message.Root()
-	if root.Kind() != ijson.Object {
-		return Message{}, fmt.Errorf("not an object")
-	}
-	m := Message{Method: root.Member("method").Text()}
-	if m.Method != "tools/call" {
-		return m, nil
-	}
-	params := root.Member("params")
-	if params.Member("name").Kind() != ijson.String {
-		return Message{}, fmt.Errorf("a tools/call without the name of a tool")
-	}
-	m.Tool, m.Arguments, m.InputResponses = params.Member("name").Text(), params.Member("arguments"), params.Member("inputResponses")
-	return m, nil
+	return readMessage(&j.message, line)
 }
 
 // String says what became of a call.

@@ -27,8 +27,8 @@ const maxFound = 10_000
 // Options say what running tests needs from outside. The zero value is ready.
 type Options struct {
 	Engine engine.Options
-	// ReadMessage reads a whole message as the guard reads it from an agent. Nil:
-	// as one strict JSON object, of which method and params alone are looked at.
+	// ReadMessage reads a whole message as the guard reads it from an agent. Nil: a
+	// reader that holds the envelope of a call and its params to the same.
 	ReadMessage func(line []byte) (Message, error)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"countersign/proxy"
 	"countersign/rulestest"
 )
 
@@ -30,7 +31,13 @@ type testFlags struct {
 
 // testOptions are what rules need from outside where they are tested.
 func testOptions() rulestest.Options {
-	return rulestest.Options{Engine: engineOptions()}
+	return rulestest.Options{Engine: engineOptions(), ReadMessage: readMessage}
+}
+
+// readMessage reads a message of a test as the guard does.
+func readMessage(line []byte) (rulestest.Message, error) {
+	m, err := proxy.ReadAgentMessage(line)
+	return rulestest.Message(m), err
 }
 
 func (p *program) rulesTestCommand() *cobra.Command {
