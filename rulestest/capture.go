@@ -1,11 +1,13 @@
 package rulestest
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"countersign/internal/ijson"
 	"countersign/internal/problem"
@@ -21,23 +23,33 @@ func Capture(r *Recorded, name string, s *Suite) (string, error) {
 	}
 	c := &r.Call
 	if name == "" {
-		name = "recorded call of " + c.Tool
+		name = "recorded call of " + c.Tool + ", line "
 		if r.Seq >= 0 {
-			name += ", line " + strconv.FormatInt(r.Seq, 10)
+			name += strconv.FormatInt(r.Seq, 10)
+		} else {
+			name += strconv.Itoa(r.Line)
 		}
 	}
 	now := ""
 	if !c.now.IsZero() {
 		now = quote(c.now.UTC().Format(time.RFC3339Nano))
 	}
+	written := c.written()
 	expect, unruled := `"allowed"`, ""
 	if s != nil {
-		e := s.expectation(c)
+		// Of the call as the case has it: an empty fact, which no case can give, is
+		// one that is not given.
+		read, problems := ReadCall(c.from, []byte(written))
+		if len(problems) > 0 {
+			return "", fmt.Errorf("%s: the call cannot be a case: %s", c.from, problems[0].Msg)
+		}
+		read.now = c.now
+		e := s.expectation(read)
 		expect, unruled = e.text(), boolText(e.unruled)
 	} else if r.Refused {
 		return "", fmt.Errorf("%s: the call was refused by %s; what a case expects of it is said by rules, name them", r.Call.from, problem.Quoted(r.By))
 	}
-	text := object("name", quote(name), "now", now, "call", c.written(), "expect", expect, "unruled", unruled)
+	text := object("name", quote(name), "now", now, "call", written, "expect", expect, "unruled", unruled)
 	if err := readable(text); err != nil {
 		return "", fmt.Errorf("%s: the call cannot be a case: %w", c.from, err)
 	}
@@ -102,7 +114,7 @@ func (c *Call) written() string {
 	if c.Annotations.Kind() == ijson.Object {
 		annotations = string(ijson.AppendCanonical(nil, c.Annotations))
 	}
-	tool, arguments, unread, message := quote(c.Tool), "", "", ""
+	tool, arguments, unread, bytes, message := quote(c.Tool), "", "", "", ""
 	switch {
 	case c.Message != nil:
 		tool, message = "", quote(string(c.Message))
@@ -115,9 +127,12 @@ func (c *Call) written() string {
 			arguments = string(c.Arguments)
 		} else {
 			unread = quote(string(c.Arguments))
+			if !utf8.Valid(c.Arguments) {
+				unread, bytes = "", quote(base64.StdEncoding.EncodeToString(c.Arguments))
+			}
 		}
 	}
-	return object("tool", tool, "arguments", arguments, "raw", unread, "message", message,
+	return object("tool", tool, "arguments", arguments, "raw", unread, "rawBase64", bytes, "message", message,
 		"action", optional(c.Action), "amount", amount, "agent", optional(c.Agent), "client", client,
 		"upstream", optional(c.Upstream), "annotations", annotations)
 }

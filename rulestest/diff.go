@@ -292,6 +292,7 @@ func overRecorded(ctx context.Context, before, after *Suite, patterns []string) 
 		}
 		out.Files = append(out.Files, files...)
 	}
+	out.Files = once(out.Files)
 	other := map[string]int{}
 	byRule := map[string]*RuleDiff{}
 	a, b := judge{s: before, e: before.engine}, judge{s: after, e: after.engine}
@@ -311,7 +312,11 @@ func overRecorded(ctx context.Context, before, after *Suite, patterns []string) 
 			return nil, err
 		}
 	}
-	if out.Judged == 0 && len(out.Left) == 0 {
+	if out.Judged == 0 {
+		if len(out.Left) > 0 {
+			why := slices.Sorted(maps.Keys(out.Left))
+			return nil, fmt.Errorf("no recorded call can be judged again: %s", strings.Join(why, "; "))
+		}
 		return nil, errors.New("no recorded calls: the files hold none")
 	}
 	for _, k := range slices.Sorted(maps.Keys(other)) {

@@ -235,6 +235,7 @@ r/b: would have refused 1 call of 3; no watching rule of the given files
   such as L:1
 r/quiet: would have refused 0 calls of 3
 2 more notices are counted in the ledger without a name
+2 calls judged by other rules than these, which may have noticed less
 3 recorded calls read
 `
 	if got := strings.ReplaceAll(b.String(), path, "L"); got != want {
@@ -291,5 +292,33 @@ func TestDiff(t *testing.T) {
 				t.Errorf("says equal:\n%s", b.String())
 			}
 		})
+	}
+}
+
+// A captured case comes out as it says, whatever the record held that no case can
+// hold.
+func TestCapturedCasesPass(t *testing.T) {
+	rule := ruleFile(`{"id": "a", "tools": ["*"], "refuse": {"cel": "agent == 'x'"}}`)
+	s := bare(t, rule, "")
+	path := ledger(t,
+		strings.Replace(call(1, "add", `{}`, "x"), `"agent":"a"`, `"agent":""`, 1), // a fact no case can give
+		`{"tool": "add", "rawBase64": "eyJwYXRoIjoi/yJ9"}`, `{"tool": "add", "raw": "{"}`, `{"tool": "add", "agent": "x"}`,
+	)
+	var cases []string
+	err := rulestest.ReadRecorded(path, func(r *rulestest.Recorded) error {
+		text, err := rulestest.Capture(r, "", s)
+		cases = append(cases, text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 4 || !strings.Contains(cases[1], `"rawBase64": "eyJwYXRoIjoi/yJ9"`) {
+		t.Fatalf("%q", cases)
+	}
+	if r := run(t, suite(t, rule, testFile(cases...)), rulestest.RunOptions{}); r.Failed() > 0 || len(r.Results) != 4 {
+		for i := range r.Results {
+			t.Errorf("%s", r.Results[i].Explanation())
+		}
 	}
 }

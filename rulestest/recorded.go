@@ -84,8 +84,16 @@ func RecordedFiles(pattern string) ([]string, error) {
 			return nil, fmt.Errorf("recorded calls: %w", err)
 		}
 		for _, d := range inside {
-			if ext := filepath.Ext(d.Name()); d.Type().IsRegular() && (ext == ".jsonl" || ext == ".json") {
-				files = append(files, filepath.Join(p, d.Name()))
+			if ext := filepath.Ext(d.Name()); ext != ".jsonl" && ext != ".json" {
+				continue
+			}
+			path := filepath.Join(p, d.Name())
+			info, err := os.Stat(path) // a link to a ledger is a ledger
+			if err != nil {
+				return nil, fmt.Errorf("recorded calls: %w", err)
+			}
+			if !info.IsDir() {
+				files = append(files, path)
 			}
 		}
 	}
@@ -93,7 +101,19 @@ func RecordedFiles(pattern string) ([]string, error) {
 		return nil, fmt.Errorf("%q names %d files, at most %d can be read", pattern, len(files), maxRecordedFiles)
 	}
 	slices.Sort(files)
-	return slices.Compact(files), nil
+	return once(files), nil
+}
+
+// once leaves out files that are named a second time, be it in another way: their
+// calls would be counted twice.
+func once(files []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(files, func(path string) bool {
+		real := realPath(path)
+		twice := seen[real]
+		seen[real] = true
+		return twice
+	})
 }
 
 // ReadRecorded gives the recorded calls of a file in their order, each once, to

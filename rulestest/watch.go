@@ -1,6 +1,7 @@
 package rulestest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,6 +21,9 @@ type WatchReport struct {
 	Files []string
 	Calls int // recorded calls, refused ones among them
 	More  int64
+	// Other counts calls that other rules than those of the set judged, where one
+	// was given: what its rules would have said of them was not asked.
+	Other int
 	Rules []WatchedRule // by name; those of the set that noticed nothing too
 }
 
@@ -66,10 +70,14 @@ func Watched(patterns []string, set *rules.Set) (*WatchReport, error) {
 		}
 		out.Files = append(out.Files, files...)
 	}
+	out.Files = once(out.Files)
 	for _, path := range out.Files {
 		err := ReadRecorded(path, func(r *Recorded) error {
 			out.Calls++
 			out.More += r.WatchedMore
+			if set != nil && r.Seq >= 0 && !r.Refused && !judgedBy(r, set) {
+				out.Other++
+			}
 			for _, w := range r.Watched {
 				x := of(w.Rule)
 				x.Calls++
@@ -96,10 +104,23 @@ func Watched(patterns []string, set *rules.Set) (*WatchReport, error) {
 			return nil, err
 		}
 	}
+	if out.Calls == 0 {
+		return nil, errors.New("no recorded calls: the files hold none")
+	}
 	for _, name := range slices.Sorted(maps.Keys(byRule)) {
 		out.Rules = append(out.Rules, *byRule[name])
 	}
 	return out, nil
+}
+
+// judgedBy says whether each file of a set judged a call when it was recorded.
+func judgedBy(r *Recorded, set *rules.Set) bool {
+	for _, f := range set.Files {
+		if !slices.Contains(r.Rules, RulesPrint{f.Name, f.Fingerprint}) {
+			return false
+		}
+	}
+	return true
 }
 
 // WriteText writes the report for people.
@@ -126,6 +147,9 @@ func (r *WatchReport) WriteText(w io.Writer) error {
 	}
 	if r.More > 0 {
 		p.printf("%d more notices are counted in the ledger without a name\n", r.More)
+	}
+	if r.Other > 0 {
+		p.printf("%s judged by other rules than these, which may have noticed less\n", plural(r.Other, "call"))
 	}
 	p.printf("%s read\n", plural(r.Calls, "recorded call"))
 	return p.err

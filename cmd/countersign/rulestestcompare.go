@@ -231,7 +231,11 @@ func (p *program) capture(path string, s *rulestest.Suite, seqs []int64, tool, n
 	var last *rulestest.Recorded
 	told, left := 0, 0
 	print := func(r *rulestest.Recorded) error {
-		text, err := rulestest.Capture(r, name, s)
+		as := name
+		if as != "" && told > 0 {
+			as = fmt.Sprintf("%s, %d", name, told+1) // the names of a test file are all different
+		}
+		text, err := rulestest.Capture(r, as, s)
 		if err != nil {
 			return &failed{err}
 		}
