@@ -6,7 +6,9 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -321,6 +323,45 @@ func TestNamesForgeNoReport(t *testing.T) {
 			if strings.HasPrefix(l, "9 cases") || strings.HasPrefix(l, "::error::") {
 				t.Errorf("%s: a line that a name forged: %q", name, l)
 			}
+		}
+	}
+}
+
+// Where a finding is stands in the log as a reference that leads back to the file.
+func TestSARIFNamesFiles(t *testing.T) {
+	for _, path := range []string{"a.json", "./a.json", "c:d.json", "https:x/y.json", "a b/ü#?%.json", "../a.json", "/abs/a:b.json", "x\nend.json", "\xff.json"} {
+		var b bytes.Buffer
+		if err := rulestest.WriteSARIF(&b, []rulestest.Finding{{Code: "x", File: path, Line: 1, Column: 1, Message: "m"}}, ""); err != nil {
+			t.Fatal(err)
+		}
+		var log struct {
+			Runs []struct {
+				Results []struct {
+					Locations []struct {
+						PhysicalLocation struct{ ArtifactLocation struct{ URI string } }
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(b.Bytes(), &log); err != nil {
+			t.Fatal(err)
+		}
+		uri := log.Runs[0].Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI
+		base, err := url.Parse("file:///work/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := base.Parse(uri)
+		if err != nil {
+			t.Errorf("%q: %v", path, err)
+			continue
+		}
+		want := filepath.Join("/work", path)
+		if filepath.IsAbs(path) {
+			want = path
+		}
+		if got.Scheme != "file" || got.Path != want {
+			t.Errorf("%q is %q, which leads to %q, want %q", path, uri, got.Path, want)
 		}
 	}
 }

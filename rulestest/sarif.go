@@ -114,12 +114,12 @@ func meaning(code string) string {
 	return code
 }
 
-// fileURI is a path as a URI reference.
+// fileURI is a path as a URI reference. Bytes that are no text are escaped.
 func fileURI(p string) string {
 	p = path.Clean(filepath.ToSlash(p))
 	u := url.URL{Path: p}
 	if path.IsAbs(p) {
 		u.Scheme = "file"
 	}
-	return strings.TrimPrefix(u.String(), "./")
+	return u.String() // with ./ before a first segment that could be read as a scheme
 }

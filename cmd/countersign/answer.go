@@ -21,7 +21,9 @@ func (p *program) answer(v any) error {
 
 // say writes a line of an answer.
 func (p *program) say(format string, args ...any) {
-	fmt.Fprintf(p.out, format+"\n", args...)
+	if _, err := fmt.Fprintf(p.out, format+"\n", args...); err != nil && p.unsaid == nil {
+		p.unsaid = err
+	}
 }
 
 // note writes a line that is no part of the answer.

@@ -42,6 +42,7 @@ type program struct {
 	logAs    string        // text or json
 	asJSON   bool          // of the command that runs
 	noHelp   error         // why help that was asked for could not be given
+	unsaid   error         // the first line of an answer that could not be written
 	patience time.Duration // how long a guard that holds the records is waited for
 }
 
@@ -81,6 +82,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = p.noHelp
+	}
+	if p.unsaid != nil && (err == nil || errors.Is(err, errNo)) {
+		err = fmt.Errorf("writing the answer: %w", p.unsaid)
 	}
 	switch {
 	case err == nil:

@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"countersign/rulestest"
 )
@@ -63,3 +65,30 @@ func TestMessagesAreReadAsTheGuardDoes(t *testing.T) {
 func asJSON(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", `\r`).Replace(s) + `"`
 }
+
+// An answer that nobody could read is none.
+func TestAnswersOnAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"r.json": watchRules, "r.test.json": strings.Replace(watchTests, "../rules/", "", 1), "calls": `{"tool": "read"}`,
+		"tools.json": `{"tools": [{"name": "read"}]}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for _, args := range []string{
+		"rules fingerprint r.json", "rules fingerprint r.json --json", "rules check r.json", "rules coverage --tools tools.json r.json", "rules capture calls",
+		"rules watch-report calls", "rules diff r.json r.json", "rules test", "rules test --tap", "rules test --json", "rules test --coverage", "rules test --mutants",
+		"rules test --min 100",
+	} {
+		var errs strings.Builder
+		p := &program{in: strings.NewReader(""), out: fullDisk{}, err: &errs, now: time.Now}
+		if code := p.run(t.Context(), strings.Fields(args)); code != exitCannot || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%s: exit code %d, %q", args, code, errs.String())
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
