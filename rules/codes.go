@@ -40,6 +40,10 @@ func Codes() []Code {
 		{Name: "resources-open", Means: "the server offers resources and path rules exist, but none names resources/read", Tools: true},
 		{Name: "list-as-text", Means: "a text that is compared is spelt like a list of the file, @name, where only a text may stand"},
 		{Name: "always-refuses", Means: "the rule's require holds on no call"},
+		{Name: "whole-in-refuse", Means: "command or email in a forbidding place: it holds only where each command, or each address, fits, so that one more beside it gets round it"},
+		{Name: "sign-in-folder", Means: "an entry of under holds $, *, ? or {, which stand for themselves there"},
+		{Name: "escape-lost", Means: "a pattern holds a backspace or a form feed, which is what \\b and \\f are in JSON"},
+		{Name: "text-on-path", Means: "contains, startsWith, endsWith, like, matches or finds on an argument like a path or a URL, which no rule holds to a test that understands it", Tools: true},
 	}
 }
 

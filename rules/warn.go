@@ -217,6 +217,14 @@ func (w *warner) check(c *Check, t *Test, s scope, command string) {
 	case Command:
 		w.programs(c)
 	}
+	if (c.Kind == Command || c.Kind == Email) && !s.permits {
+		what := "one command more in the text"
+		if c.Kind == Email {
+			what = "one address more in the list"
+		}
+		w.add("whole-in-refuse", c.Offset, c.Pointer,
+			"%s holds only where all of it fits, so that %s gets round this; expected a require of what is allowed, or a refuse around not", c.Kind, what)
+	}
 	if command != "" && readsText(c.Kind, s.permits) {
 		w.add("text-on-command", c.Offset, c.Pointer,
 			"%q looks like a shell command, which a shell reads otherwise than letter by letter (quotes, variables, several commands in one text); expected the test command", command)
@@ -238,10 +246,18 @@ func (w *warner) check(c *Check, t *Test, s scope, command string) {
 // path looks at the letter case of globs that forbid.
 func (w *warner) path(c *Check, s scope) {
 	j, ok := c.Judge.(*pathtext.Judge)
-	if !ok || c.foldSaid {
+	if !ok {
 		return
 	}
 	o := j.Operand()
+	for _, root := range o.Under {
+		if i := strings.IndexAny(root, "$*?{"); i >= 0 {
+			w.add("sign-in-folder", c.Offset, c.Pointer, "under compares folders letter by letter, and %s holds %q; expected the folder itself, or like for a glob", problem.Quoted(root), root[i])
+		}
+	}
+	if c.foldSaid {
+		return
+	}
 	name, globs := "notLike", o.NotLike
 	if !s.permits {
 		name, globs = "like", o.Like

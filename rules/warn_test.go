@@ -125,6 +125,18 @@ func TestWarnings(t *testing.T) {
 		{"lines meant: \\A", refuse(`{"arg":"/a","finds":"\\Arm"}`), nil},
 		{"lines do not widen a require", require(`{"arg":"/a","matches":"a.b"}`), nil},
 
+		{"whole-in-refuse: command", refuse(`{"arg":"/a","command":{"programs":["rm"]}}`), []string{"whole-in-refuse /rules/0/refuse/command"}},
+		{"whole-in-refuse: email", refuse(`{"arg":"/a","email":{"domains":["evil.example"]}}`), []string{"whole-in-refuse /rules/0/refuse/email"}},
+		{"whole-in-refuse: not in a require", require(`{"not":{"arg":"/a","email":{"domains":["evil.example"]}}}`), []string{"whole-in-refuse /rules/0/require/not/email"}},
+		{"the whole permitted", require(`{"arg":"/a","command":{"programs":["ls"]}}`), nil},
+		{"the whole not permitted is refused", refuse(`{"not":{"arg":"/a","command":{"programs":["ls"]}}}`), nil},
+
+		{"sign-in-folder", require(`{"arg":"/a","path":{"under":["/srv","/home/$USER","/srv/*"]}}`), []string{"sign-in-folder /rules/0/require/path", "sign-in-folder /rules/0/require/path"}},
+		{"a folder with brackets", require(`{"arg":"/a","path":{"under":["/srv/app/[id]"]}}`), nil},
+
+		{"escape-lost", refuse(`{"arg":"/a","finds":"\bdrop\b"}`), []string{"escape-lost /rules/0/refuse/finds"}},
+		{"an escape kept", refuse(`{"arg":"/a","finds":"\\bdrop\\b"}`), nil},
+
 		{"blank-at-end", refuse(`{"arg":"/a","is":"x "}`), []string{"blank-at-end /rules/0/refuse/is"}},
 		{"blank-at-end: a tab gets round", refuse(`{"arg":"/a","contains":["sudo "]}`), []string{"blank-at-end /rules/0/refuse/contains"}},
 		{"blank-at-end: tools, names", file("", `{"id":"r","tools":["t "],"refuse":{"some":"/**","named":["\u00a0x"],"contains":"y"}}`), []string{"blank-at-end /rules/0/tools/0", "blank-at-end /rules/0/refuse/named"}},

@@ -11,6 +11,10 @@ func (w *warner) pattern(c *Check, s scope) {
 	if err != nil { // it was compiled, so it parses
 		return
 	}
+	if strings.ContainsAny(c.Pattern, "\b\f") {
+		w.add("escape-lost", c.Offset, c.Pointer,
+			"the pattern holds a backspace or a form feed: in JSON \\b and \\f are those signs; for what a pattern means by them write \\\\b or \\\\f")
+	}
 	if c.Kind == Finds && s.permits {
 		w.add("finds-in-require", c.Offset, c.Pointer,
 			"finds is content with any part of the text; expected matches, which takes the whole")

@@ -2,6 +2,7 @@ package rulestest
 
 import (
 	"fmt"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ const (
 	CodeUnlooked       = "unlooked-argument"
 	CodeResourcesOpen  = "resources-open"
 	CodeDefaultPasses  = "default-passes"
+	CodeTextOnPath     = "text-on-path"
 )
 
 // Lint holds the suite's rules against the tools of its server: the warnings, by
@@ -149,6 +151,13 @@ func (l *linter) test(w *written, r *rules.Rule, c *rules.Condition, matched []*
 	}
 	for i, name := range sel.Named {
 		l.named(w, r, name, c.Test.Fold, fmt.Sprintf("%s/named/%d", c.Pointer, i), matched)
+	}
+	for i := range c.Test.Checks {
+		if k := &c.Test.Checks[i]; k.Kind == rules.HasMembers || k.Kind == rules.OnlyMembers {
+			for n, name := range k.Names {
+				l.named(w, r, name, c.Test.Fold, fmt.Sprintf("%s/%d", k.Pointer, n), matched)
+			}
+		}
 	}
 	if sel.Kind != rules.Argv && !sel.Names {
 		l.never(w, r, c, matched)
@@ -349,6 +358,9 @@ func (l *linter) unlooked() {
 		quiet := slices.ContainsFunc(of, func(k int) bool { return silences(l.s.rules[k], CodeUnlooked) })
 		for _, a := range l.arguments(t) {
 			like := likenessOf(t, &a)
+			if like == likePath || like == likeURL {
+				l.textOn(of, t, &a, like)
+			}
 			if like == "" || slices.ContainsFunc(of, func(k int) bool { return looksAt(l.s.rules[k], &a) }) {
 				continue
 			}
@@ -356,6 +368,76 @@ func (l *linter) unlooked() {
 			l.warn(l.s.ruleFiles[of[0]], quiet, CodeUnlooked, r.Pointer+"/tools", "no rule looks at %s of %s, which by its name is a %s", a.pointer(), problem.Quoted(t.Name), like)
 		}
 	}
+}
+
+// textOn warns of tests that read a path or a URL letter by letter, which dots,
+// escapes, letter case and a host's name get round, where no rule holds it to a
+// test that understands it.
+func (l *linter) textOn(of []int, t *Tool, a *argument, like likeness) {
+	type place struct {
+		rule int
+		c    *rules.Condition
+	}
+	var found []place
+	understood := false
+	for _, k := range of {
+		l.s.rules[k].Condition().Walk(func(c *rules.Condition) {
+			if c.Test == nil || c.Test.Select.Kind == rules.Argv || c.Test.Select.Names || !selects(c.Test.Select.Pointer, c.Test.Select.Named, a, c.Test) {
+				return
+			}
+			understood = understood || typed(c.Test)
+			permits := l.s.rules[k].Require != nil && !strings.Contains(c.Pointer, "/not")
+			if slices.ContainsFunc(c.Test.Checks, func(k rules.Check) bool { return readsText(k.Kind) && !(permits && plainWords(&k)) }) {
+				found = append(found, place{k, c})
+			}
+		})
+	}
+	if understood {
+		return
+	}
+	test := "path"
+	if like == likeURL {
+		test = "url"
+	}
+	for _, p := range found {
+		l.warn(l.s.ruleFiles[p.rule], silences(l.s.rules[p.rule], CodeTextOnPath), CodeTextOnPath, p.c.Pointer,
+			"%s of %s by its name is a %s, which is read here letter by letter, and so in one of its spellings; expected the test %s", a.pointer(), problem.Quoted(t.Name), like, test)
+	}
+}
+
+// plainWords says whether a check is a pattern of whole texts that leaves open
+// nothing a path or a URL is made of: its letters may vary, its dots, slashes and
+// escapes stand in it as they are.
+func plainWords(k *rules.Check) bool {
+	if k.Kind != rules.Matches {
+		return false
+	}
+	tree, err := syntax.Parse(k.Pattern, syntax.Perl)
+	return err == nil && !open(tree)
+}
+
+func open(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return true
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			for _, c := range `./\:@%?#` {
+				if re.Rune[i] <= c && c <= re.Rune[i+1] {
+					return true
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(re.Sub, open)
+}
+
+func readsText(k rules.CheckKind) bool {
+	switch k {
+	case rules.Contains, rules.StartsWith, rules.EndsWith, rules.Like, rules.Matches, rules.Finds:
+		return true
+	}
+	return false
 }
 
 // looksAt says whether a rule looks at an argument: it names it or what it stands

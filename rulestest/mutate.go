@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"countersign/internal/ijson"
 	"countersign/rules"
@@ -159,6 +160,7 @@ func (m *mutator) test(c *rules.Condition, v ijson.Value) {
 	}
 	for i := range c.Test.Checks {
 		m.bound(c, v, &c.Test.Checks[i])
+		m.foldPattern(v, &c.Test.Checks[i])
 	}
 	if p := v.Member("path"); p.Exists() {
 		if p.Member("fold").Bool() {
@@ -167,6 +169,36 @@ func (m *mutator) test(c *rules.Condition, v ijson.Value) {
 			m.put(KindFold, c.Pointer+"/path", p, with(p, "fold", "true"), "the path's fold is true")
 		}
 	}
+}
+
+// foldPattern changes over how a pattern takes letter case, which (?i) says before
+// it.
+func (m *mutator) foldPattern(v ijson.Value, k *rules.Check) {
+	if k.Kind != rules.Matches && k.Kind != rules.Finds {
+		return
+	}
+	operand := v.Member(string(k.Kind))
+	if flags, rest, ok := leadingFlags(k.Pattern); ok && strings.Contains(flags, "i") {
+		if flags = strings.ReplaceAll(flags, "i", ""); flags != "" {
+			flags = "(?" + flags + ")"
+		}
+		m.put(KindFold, k.Pointer, operand, quote(flags+rest), "(?i) is dropped")
+	} else if strings.ContainsFunc(k.Pattern, unicode.IsLetter) {
+		m.put(KindFold, k.Pointer, operand, quote("(?i)"+k.Pattern), "(?i) is added")
+	}
+}
+
+// leadingFlags are the flags that a pattern begins with and that hold for all of it.
+func leadingFlags(pattern string) (flags, rest string, ok bool) {
+	rest, ok = strings.CutPrefix(pattern, "(?")
+	if !ok {
+		return "", pattern, false
+	}
+	flags, rest, ok = strings.Cut(rest, ")")
+	if !ok || flags == "" || strings.Trim(flags, "imsU") != "" {
+		return "", pattern, false
+	}
+	return flags, rest, true
 }
 
 // foldsTexts: has the test texts for fold to compare? Names of members alone are
