@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -242,7 +243,7 @@ func TestTAP(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if lines[0] != "TAP version 14" || lines[1] != "1..3" || lines[2] != "ok 1 - passes" {
+	if lines[0] != "TAP version 13" || lines[1] != "1..3" || lines[2] != "ok 1 - passes" {
 		t.Errorf("%q", lines[:3])
 	}
 	points, blocks := 0, 0
@@ -362,6 +363,40 @@ func TestSARIFNamesFiles(t *testing.T) {
 		}
 		if got.Scheme != "file" || got.Path != want {
 			t.Errorf("%q is %q, which leads to %q, want %q", path, uri, got.Path, want)
+		}
+	}
+}
+
+// Perl's reader of TAP sees each case, none of them as a directive, and no error.
+func TestTAPIsReadByProve(t *testing.T) {
+	prove, err := exec.LookPath("prove")
+	if err != nil {
+		t.Skip("no prove here")
+	}
+	allowed := func(name string) string {
+		return `{"name": "` + name + `", "call": {"tool": "read", "arguments": {"path": "/srv/a"}}, "expect": "allowed"}`
+	}
+	names := []string{"a # TODO later", "b # SKIP", `back\\`, `back\\# TODO x`, "Bail out!", "1..9", "not ok 3", "\\n1..2"}
+	for _, fails := range []bool{false, true} {
+		var cases []string
+		for _, n := range names {
+			cases = append(cases, allowed(n))
+		}
+		if fails {
+			cases = append(cases, `{"name": "fails # TODO", "call": {"tool": "read", "arguments": {"path": "/srv/a"}}, "expect": {"refused": "stay"}}`)
+		}
+		var b bytes.Buffer
+		if err := rulestest.WriteTAP(&b, []*rulestest.Report{run(t, suite(t, expectRules, testFile(cases...)), rulestest.RunOptions{})}); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "t.tap")
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(prove, "-e", "cat", path).CombinedOutput()
+		if (err != nil) != fails || !strings.Contains(string(out), fmt.Sprintf("Tests=%d", len(cases))) || strings.Contains(string(out), "Parse error") ||
+			strings.Contains(string(out), "skipped") || strings.Contains(string(out), "TODO passed") {
+			t.Errorf("%v\n%s\n%s", err, out, &b)
 		}
 	}
 }
