@@ -191,3 +191,25 @@ func TestMutantsOverABudget(t *testing.T) {
 		}
 	}
 }
+
+// Recorded calls that mutants were not tried with are told of: one of them might
+// have noticed.
+func TestMutantsTellOfCallsLeftOut(t *testing.T) {
+	var b strings.Builder
+	for range 10_003 {
+		b.WriteString(`{"tool": "x", "arguments": {"n": 1}}` + "\n")
+	}
+	s := loadOne(t, folder(t, map[string]string{
+		"content-rules.json":      ruleFile(`{"id": "a", "tools": ["x"], "refuse": {"arg": "/n", "is": 2}}`),
+		"content-rules.test.json": testFile(`{"name": "all", "calls": "calls.jsonl", "expect": "allowed"}`),
+		"calls.jsonl":             b.String(),
+	}))
+	m := mutate(t, s)
+	var text strings.Builder
+	if err := m.WriteText(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	if m.LeftCalls != 3 || !strings.Contains(text.String(), "3 recorded calls of the cases were not tried") {
+		t.Errorf("%d left out:\n%s", m.LeftCalls, &text)
+	}
+}

@@ -69,6 +69,9 @@ func (m *Mutants) WriteText(w io.Writer, verbose bool) error {
 	if m.Left > 0 {
 		p.printf("%d more mutants were not tried\n", m.Left)
 	}
+	if m.LeftCalls > 0 {
+		p.printf("%d recorded calls of the cases were not tried with them\n", m.LeftCalls)
+	}
 	if m.Unread > 0 {
 		p.printf("%d changes make no rules file and are no mutants\n", m.Unread)
 	}
@@ -83,7 +86,9 @@ type MutantsJSON struct {
 	All     MutantsCount            `json:"all"`
 	Left    int                     `json:"left,omitempty"`
 	Unread  int                     `json:"unread,omitempty"`
-	Open    []MutantJSON            `json:"open"` // those not killed
+	// LeftCalls counts recorded calls of cases that were not tried.
+	LeftCalls int          `json:"leftCalls,omitempty"`
+	Open      []MutantJSON `json:"open"` // those not killed
 }
 
 // MutantsCount counts mutants by what became of them.
@@ -112,7 +117,7 @@ func (m *Mutants) JSON() *MutantsJSON {
 	count := func(kind string) MutantsCount {
 		return MutantsCount{m.Count(kind, Killed), m.Count(kind, Alive), m.Count(kind, Untold)}
 	}
-	out := &MutantsJSON{Percent: m.Percent(), Kinds: map[string]MutantsCount{}, All: count(""), Left: m.Left, Unread: m.Unread, Open: []MutantJSON{}}
+	out := &MutantsJSON{Percent: m.Percent(), Kinds: map[string]MutantsCount{}, All: count(""), Left: m.Left, Unread: m.Unread, LeftCalls: m.LeftCalls, Open: []MutantJSON{}}
 	for _, k := range Kinds() {
 		out.Kinds[k] = count(k)
 	}

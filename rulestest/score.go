@@ -58,6 +58,9 @@ type Mutants struct {
 	// Left counts mutants that were not tried, since there were more than
 	// MaxMutants. Unread counts changes that are no rules file.
 	Left, Unread int
+	// LeftCalls counts recorded calls of cases that no mutant was tried with, since a
+	// case had more than maxRecordedKept: one of them may notice what no other does.
+	LeftCalls int
 }
 
 // Count is how many mutants of a kind ("" for all) are in a state.
@@ -98,11 +101,11 @@ type prepared struct {
 // Mutate tries every mutant of the suite's rules. An error is ErrFailing where a
 // case fails as the rules are.
 func (s *Suite) Mutate(ctx context.Context, o MutantOptions) (*Mutants, error) {
-	p, err := s.prepare(ctx)
+	p, leftCalls, err := s.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := &Mutants{}
+	out := &Mutants{LeftCalls: leftCalls}
 	var all []change
 	var of []*written
 	for _, f := range s.Set.Files {
@@ -140,13 +143,13 @@ func (s *Suite) Mutate(ctx context.Context, o MutantOptions) (*Mutants, error) {
 	return out, nil
 }
 
-// prepare reads all calls once and judges them by the rules as they are.
-func (s *Suite) prepare(ctx context.Context) ([]prepared, error) {
-	var out []prepared
+// prepare reads all calls once and judges them by the rules as they are. left
+// counts recorded calls beyond those that are kept.
+func (s *Suite) prepare(ctx context.Context) (out []prepared, left int, err error) {
 	tasks := s.tasks(nil)
 	for i := range tasks {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		t := &tasks[i]
 		kept := 0
@@ -154,6 +157,7 @@ func (s *Suite) prepare(ctx context.Context) ([]prepared, error) {
 		failing := ""
 		w.eachCall(t, func(c *Call) {
 			if kept == maxRecordedKept {
+				left++
 				return
 			}
 			kept++
@@ -172,10 +176,10 @@ func (s *Suite) prepare(ctx context.Context) ([]prepared, error) {
 			out = append(out, prepared{t: t, call: *read, base: o, applied: s.appliedOf(&judged.Decision)})
 		})
 		if failing != "" || kept == 0 {
-			return nil, fmt.Errorf("%w: %s: %s", ErrFailing, t.file.Path, t.c.Name)
+			return nil, 0, fmt.Errorf("%w: %s: %s", ErrFailing, t.file.Path, t.c.Name)
 		}
 	}
-	return out, nil
+	return out, left, nil
 }
 
 func (s *Suite) appliedOf(d *engine.Decision) []int {

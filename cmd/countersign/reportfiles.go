@@ -43,7 +43,7 @@ func clearReports(files []reportFile) error {
 		}
 		taken[path] = f.option
 		if plain {
-			if err := os.Remove(path); err != nil {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // another run was first
 				return fmt.Errorf("taking an earlier report away: %w", err)
 			}
 		}
@@ -80,7 +80,10 @@ func (f *reportFile) place() (path string, plain bool, err error) {
 		return path, false, nil
 	}
 	b, err := plainfile.Read(path, maxBeginning)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // another run took it away meanwhile
+		return path, false, nil
+	case err != nil:
 		return "", false, fmt.Errorf("--%s: %w", f.option, err)
 	}
 	for _, begin := range f.begins {
