@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"countersign/internal/ijson"
 )
@@ -52,6 +56,9 @@ func readMessage(doc *ijson.Doc, line []byte) (Message, error) {
 	}
 	m := Message{Method: method.Text()}
 	if m.Method != "tools/call" {
+		if bareMethod(m.Method) == bareMethod("tools/call") {
+			return Message{}, errors.New(`a method that differs from "tools/call" only in case, white space or punctuation`)
+		}
 		return m, nil
 	}
 	if err := onlyNames(params, callNames, "the params of tools/call"); err != nil {
@@ -74,6 +81,16 @@ func readMessage(doc *ijson.Doc, line []byte) (Message, error) {
 	}
 	m.Tool = params.Member("name").Text()
 	return m, nil
+}
+
+// bareMethod is a method for a reader that minds neither case nor punctuation.
+func bareMethod(method string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, ijson.FoldName(norm.NFKC.String(method)))
 }
 
 // onlyNames says which member of an object is none of the known ones. One that only

@@ -32,6 +32,7 @@ func TestMessagesAreReadAsTheGuardDoes(t *testing.T) {
 		with(`"name"`, `"Name"`), with(`"arguments"`, `"Arguments"`), with(`"name"`, `"Arguments":{},"name"`), with(`"name"`, `"argumentſ":{},"name"`),
 		with(`"name"`, `"_Meta":{},"name"`), with(`"name"`, `"taſk":{},"name"`), with(`"name"`, `"taſ\u212a":{},"name"`),
 		with(`"name"`, `"inputresponses":{},"name"`), with(`"name"`, `"RequestState":"a","name"`),
+		with(`tools/call`, `Tools/Call`), with(`tools/call`, `tools/call/`), with(`tools/call`, ` toolſ.call`),
 		// What else no call is.
 		with(`"id":1`, `"id":1,"more":1`), with(`"name"`, `"more":1,"name"`), with(`"jsonrpc":"2.0",`, ``), with(`"2.0"`, `"1.0"`), with(`"id":1,`, ``),
 		with(`"id":1`, `"id":null`), with(`"id":1`, `"id":1.5`), with(`"id":1`, `"id":1,"result":{}`), with(`"read"`, `5`), with(`"name":"read",`, ``),
