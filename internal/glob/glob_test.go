@@ -400,7 +400,7 @@ func TestAgreesWithReference(t *testing.T) {
 					}
 				}
 			})
-			if compiled < 40 || matched < 20 {
+			if !testing.Short() && (compiled < 40 || matched < 20) {
 				t.Errorf("%d compiled, %d matched: the draw looks at too little", compiled, matched)
 			}
 		})

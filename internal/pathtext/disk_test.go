@@ -344,7 +344,7 @@ func TestFollowsAsTheKernel(t *testing.T) {
 			}
 		}
 	})
-	if reached < 100 || missed < 20 {
+	if !testing.Short() && (reached < 100 || missed < 20) {
 		t.Errorf("%d places reached, %d missed: the draw looks at too little", reached, missed)
 	}
 }
@@ -387,7 +387,7 @@ func TestHeldOnDiskIsInside(t *testing.T) {
 			}
 		}
 	})
-	if held < 50 || failed < 50 {
+	if !testing.Short() && (held < 50 || failed < 50) {
 		t.Errorf("%d held, %d failed: the draw looks at too little", held, failed)
 	}
 }

@@ -73,7 +73,7 @@ func TestHeldIsInside(t *testing.T) {
 			heldInside(t.Fatalf, text, o.Base, "/srv/work")
 		})
 	}
-	if held < 20 {
+	if !testing.Short() && held < 20 {
 		t.Errorf("%d texts held: the draw looks at too little", held)
 	}
 }
