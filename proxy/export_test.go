@@ -114,3 +114,5 @@ func Offered(c Config, tool string) (t Tool, offered, shown bool) {
 	t, offered = c.offered(tool)
 	return t, offered, c.shown(tool)
 }
+
+var Endable = endable

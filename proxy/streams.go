@@ -6,19 +6,19 @@ import (
 )
 
 // Standard gives the process's standard input and output as streams whose
-// waiting reads and writes can be ended, where they are pipes or sockets, as they
-// are when a client starts the guard. They must not be read or written by other
-// means meanwhile. restore makes them what they were.
+// waiting reads can be ended and, where output is a pipe or a socket, as when a
+// client starts the guard, waiting writes too. They must not be read or written
+// by other means meanwhile. restore makes them what they were; no read may be
+// under way then.
 func Standard() (in io.Reader, out io.Writer, restore func()) {
-	i, undoIn := nonblocking(os.Stdin)
-	undoOut := func() {}
-	o := os.Stdout
+	in, undoIn := endable(os.Stdin)
+	o, undoOut := os.Stdout, func() {}
 	// One description under two numbers would make standard error, which is not
 	// ready for it, give up where it now waits.
 	if !same(os.Stdout, os.Stderr) {
 		o, undoOut = nonblocking(os.Stdout)
 	}
-	return i, o, func() { undoIn(); undoOut() }
+	return in, o, func() { undoIn(); undoOut() }
 }
 
 func same(a, b *os.File) bool {

@@ -2,7 +2,13 @@
 
 package proxy
 
-import "os"
+import (
+	"io"
+	"os"
+)
 
-// nonblocking has no way here to end a waiting read of a standard stream.
+// endable has no way here to end a waiting read of a standard stream.
+func endable(f *os.File) (io.Reader, func()) { return f, func() {} }
+
+// nonblocking has no way here to end a waiting write to a standard stream.
 func nonblocking(f *os.File) (*os.File, func()) { return f, func() {} }
