@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -132,24 +133,25 @@ type Chain struct {
 	log       *slog.Logger
 	logs      *Logs
 	ledger    *ledger
-	slip      string // fingerprint
-	agentKeys string // fingerprint
-	guardKeys string // fingerprint
+	slip      atomic.Pointer[string] // fingerprint of the one in force; changed by whoever has the turn
+	agentKeys string                 // fingerprint
+	guardKeys string                 // fingerprint
 	turns     turns
 	rand      lockedReader
 
 	// What follows belongs to whoever has the turn.
-	checker   *Checker
-	seq       int64  // of the next stub
-	previous  string // fingerprint of the last stub; "" before the first
-	last      Time   // its when
-	lastNo    Time   // when of the last denial under the slip; minTime before the first
-	book      bookEnd
-	denied    Extent // of the denials, as far as they are written
-	line      []byte // the book line being made
-	unmarked  int    // receipts and denials since the last mark
-	cancelled map[string]*cancellationState
-	blocked   string // why no call is allowed, where a record handed in cannot be taken up; else ""
+	checker    *Checker
+	seq        int64   // of the next stub
+	previous   string  // fingerprint of the last stub; "" before the first
+	last       Time    // its when
+	lastNo     Time    // when of the last denial under the slip; minTime before the first
+	lastDenial *Denial // under whichever slip; nil before the first
+	book       bookEnd
+	denied     Extent // of the denials, as far as they are written
+	line       []byte // the book line being made
+	unmarked   int    // receipts and denials since the last mark
+	cancelled  map[string]*cancellationState
+	blocked    string // why no call is allowed, where a record handed in cannot be taken up; else ""
 
 	failed  chan struct{}
 	failing sync.Once
@@ -245,15 +247,22 @@ func (c *Chain) Err() error {
 }
 
 // Slip is the fingerprint of the slip in force.
-func (c *Chain) Slip() string { return c.slip }
+func (c *Chain) Slip() string { return *c.slip.Load() }
 
 // Entries is how many entries the book has; it can have MaxEntries.
 func (c *Chain) Entries() int { return c.checker.Size() }
 
 // Take waits for the turn: one call at a time, in the order they came. The turn
 // must be given back by Release, Refuse or the Finish of what Copy gave.
-func (c *Chain) Take(ctx context.Context) (*Turn, error) {
-	if err := c.turns.take(ctx); err != nil {
+func (c *Chain) Take(ctx context.Context) (*Turn, error) { return c.take(ctx, false) }
+
+// TakeFirst waits for the next turn, ahead of the calls that wait: what is to hold
+// for them comes before them. It is never busy, so whoever uses it does so once at a
+// time.
+func (c *Chain) TakeFirst(ctx context.Context) (*Turn, error) { return c.take(ctx, true) }
+
+func (c *Chain) take(ctx context.Context, first bool) (*Turn, error) {
+	if err := c.turns.take(ctx, first); err != nil {
 		return nil, err
 	}
 	err := c.Err()

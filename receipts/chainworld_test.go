@@ -83,7 +83,7 @@ type world struct {
 	cfg    receipts.ChainConfig
 	clock  *testClock
 	random *rand.ChaCha8
-	slips  [2][]byte // of a test that changes the slip
+	slips  [3][]byte // of a test that changes the slip
 }
 
 // testSigner makes the keys of a seed once: expanding them is slow under race.
@@ -109,7 +109,7 @@ func newWorld(t testing.TB, adjust ...func(*receipts.Slip)) *world {
 	t.Cleanup(func() { files.Close() })
 	w.files = files
 	w.slip = receipts.Slip{
-		ID:        "c2xpcHNsaXBzbGlwc2xpcA",
+		ID:        firstID,
 		Issuer:    receipts.Issuer{Key: w.person.jwk(t), Name: receipts.Covered{Text: "Ada (development)"}, Origin: personOrigin, RPID: "localhost"},
 		Agent:     receipts.Agent{Keys: signers[0].Keys(), Name: receipts.Covered{Text: "files"}},
 		Actions:   []string{"files.read", "files.write"},

@@ -74,7 +74,7 @@ type LineKind string
 // The kinds of a ledger's lines (guard, section 5). Lines of the kinds release
 // and stamp are not written by this version.
 const (
-	LineOpen    LineKind = "open"    // a start
+	LineOpen    LineKind = "open"    // a start, or another slip in force
 	LineKey     LineKind = "key"     // the key that signs from here on
 	LineCall    LineKind = "call"    // a call about to be forwarded
 	LineOutcome LineKind = "outcome" // what came of it
@@ -129,7 +129,7 @@ type Extent struct {
 	Last  string
 }
 
-// OpenLine is written by each start.
+// OpenLine is written by each start, and where another slip comes into force.
 type OpenLine struct {
 	Agent    string // the chain's name
 	Book     Extent

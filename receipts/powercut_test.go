@@ -53,7 +53,7 @@ func TestPowerCuts(t *testing.T) {
 			starts++
 			files := r.cut(fate, 1)
 			name := fmt.Sprintf("after operation %d of %d (%s), %s", r.at, len(r.ops), describe(r.ops[r.at-1]), fate.name)
-			w.cfg.Slip = w.slips[min(slip, 1)]
+			w.cfg.Slip = w.slips[slip]
 			again := w.afterCut(name, files, r, starts)
 			// Every so often the power fails again in the middle of the recovery.
 			if starts%8 == 0 {
@@ -82,10 +82,11 @@ func powerCutCalls(t *testing.T, calls int) (*world, *simDisk) {
 		s.Limits = []receipts.Limit{{Action: "files.write", Kind: receipts.LimitCount, Bound: int64(calls / 8)}}
 		s.ValidFrom, s.ValidUntil = receipts.TimeOf(time.Now().Add(-time.Hour)), receipts.TimeOf(time.Now().Add(48*time.Hour))
 	})
-	w.newSlip(slipID2)
-	second := w.cfg.Slip
-	w.newSlip("c2xpcHNsaXBzbGlwc2xpcA")
-	w.slips = [2][]byte{w.cfg.Slip, second}
+	for i, id := range []string{firstID, slipID2, slipID3} {
+		w.newSlip(id)
+		w.slips[i] = w.cfg.Slip
+	}
+	w.cfg.Slip = w.slips[0]
 	d := newSimDisk(nil)
 	files := receipts.NewFiles(d, receipts.FilesOptions{Ahead: 192 << 10})
 	defer files.Close()
@@ -109,9 +110,20 @@ func powerCutCalls(t *testing.T, calls int) (*world, *simDisk) {
 			d.event("slip")
 			w.cfg.Slip = w.slips[1]
 			c = open()
+		case calls * 5 / 8: // now in a guard that runs
+			d.event("slip")
+			w.cfg.Slip = w.slips[2]
+			turn, err := c.TakeFirst(t.Context())
+			if err == nil {
+				err = turn.Renew(t.Context(), w.cfg.Slip, lineRules)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			turn.Release()
 		case calls * 7 / 8:
 			other := w.slip
-			other.ID = slipID2
+			other.ID = slipID3
 			cancel := receipts.Cancellation{ID: cancelID, Slip: receipts.Fingerprint(other.Append(nil)), When: receipts.TimeOf(time.Now())}
 			d.put(w.cfg.Ledger+".cancellation-x.json", w.person.sign(receipts.KindCancellation, cancel.Append(nil)))
 		}

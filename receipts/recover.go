@@ -117,7 +117,7 @@ func (f *found) recover() error {
 		if err := c.appendDenial(record); err != nil {
 			return err
 		}
-		if f.lastDenial, err = ReadDenial(content); err != nil {
+		if c.lastDenial, err = ReadDenial(content); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"countersign/internal/ijson"
 )
 
 // StartError says what in the records of a chain stops a start. Nothing was
@@ -68,9 +70,12 @@ func (c *Chain) start(ctx context.Context) error {
 		return err
 	}
 	f.keysAtHand()
-	slip, err := f.checkSlip()
-	if err == nil && !slip.inBook && len(f.stop.Problems) == 0 {
-		err = f.neverInForce(ctx)
+	slip, err := c.checkSlip(c.cfg.Slip)
+	if err == nil && len(f.stop.Problems) == 0 {
+		err = c.neverInForce(ctx, slip, f.end)
+		if broken := (*StartError)(nil); errors.As(err, &broken) {
+			f.stop, err = broken, nil
+		}
 	}
 	if err != nil {
 		return err
@@ -86,60 +91,52 @@ func (c *Chain) start(ctx context.Context) error {
 		if err := f.rollOver(); err != nil {
 			return err
 		}
-		if slip, err = f.checkSlip(); err != nil {
+		if slip, err = c.checkSlip(c.cfg.Slip); err != nil {
 			return err
 		}
-	}
-	if err := f.takeSlip(slip); err != nil {
-		return err
-	}
-	if err := c.takeCancellations(); err != nil {
-		return err
 	}
 	if n := c.book.end.Lines; n >= MaxEntries*9/10 {
 		c.log.Warn("the book is nearly full: begin a new one with `countersign rollover`, under a new slip", "entries", n, "most", MaxEntries)
 	}
-	if err := c.ledger.reserve(otherRoom); err != nil {
-		return err
-	}
-	_, err = c.ledger.append(&OpenLine{Agent: c.cfg.Name, Book: c.book.known(c.logs.Book.Synced()), Key: c.cfg.LedgerKey.PublicText(),
-		Rules: c.cfg.Rules, Service: c.cfg.Service, Settings: c.cfg.Settings, Slip: c.slip, Version: c.cfg.Version})
-	return err
+	return c.takeOn(slip, c.cfg.Rules)
 }
 
-// slipCheck is the slip of the settings, held against the book and the keys.
+// slipCheck is a slip held against the book and the keys.
 type slipCheck struct {
-	line   []byte // of the book
-	inBook bool
+	*Slip
+	fingerprint string
+	line        []byte // of the book
+	inBook      bool
 }
 
-// checkSlip reads the slip of the settings and holds it against the keys at hand
-// and the book. Nothing is written, but the checker has taken the slip in.
-func (f *found) checkSlip() (slipCheck, error) {
-	c := f.c
-	e, err := ReadEnvelope(KindSlip, c.cfg.Slip)
+// checkSlip reads a slip and holds it against the keys at hand and the book.
+// Nothing is changed.
+func (c *Chain) checkSlip(record []byte) (slipCheck, error) {
+	s := slipCheck{line: AppendLine(nil, KindSlip, record)}
+	e, err := ReadEnvelope(KindSlip, record)
 	if err != nil {
-		return slipCheck{}, fmt.Errorf("the slip of %q: %w", c.cfg.Name, err)
+		return s, fmt.Errorf("the slip of %q: %w", c.cfg.Name, err)
 	}
-	content, err := ReadSlip(e.Payload)
-	if err != nil {
-		return slipCheck{}, fmt.Errorf("the slip of %q: %w", c.cfg.Name, err)
+	if s.Slip, err = ReadSlip(e.Payload); err != nil {
+		return s, fmt.Errorf("the slip of %q: %w", c.cfg.Name, err)
 	}
-	c.slip = e.Fingerprint()
-	if !content.Agent.Keys.Equal(c.cfg.Agent.Keys()) {
-		return slipCheck{}, fmt.Errorf("the slip of %q names other keys of the agent than the key file holds: sign a slip with the keys that `countersign keys` prints", c.cfg.Name)
+	s.fingerprint = e.Fingerprint()
+	if !s.Agent.Keys.Equal(c.cfg.Agent.Keys()) {
+		return s, fmt.Errorf("the slip of %q names other keys of the agent than the key file holds: sign a slip with the keys that `countersign keys` prints", c.cfg.Name)
 	}
-	service, ok := content.Service(c.cfg.Service)
+	service, ok := s.Service(c.cfg.Service)
 	if !ok || !service.Keys.Equal(c.cfg.Guard.Keys()) {
-		return slipCheck{}, fmt.Errorf("the slip of %q does not name the guard %q with the keys of its key file: sign a slip with what `countersign keys` prints", c.cfg.Name, c.cfg.Service)
+		return s, fmt.Errorf("the slip of %q does not name the guard %q with the keys of its key file: sign a slip with what `countersign keys` prints", c.cfg.Name, c.cfg.Service)
 	}
-	s := slipCheck{line: AppendLine(nil, KindSlip, c.cfg.Slip)}
-	_, s.inBook = c.checker.Slip(c.slip)
+	_, s.inBook = c.checker.Slip(s.fingerprint)
 	if s.inBook && c.cfg.Rollover {
 		return s, fmt.Errorf("the book of %q holds the slip of the settings already: a new book is begun under a new slip", c.cfg.Name)
 	}
-	if !s.inBook && c.checker.holds(content.ID) {
+	if !s.inBook && c.checker.holds(s.ID) {
 		return s, fmt.Errorf("the slip of %q has the id of another record in its book, and what is used once goes by ids: sign it with an id of its own", c.cfg.Name)
+	}
+	if !s.inBook && !c.cfg.Rollover && c.checker.Size() >= MaxEntries {
+		return s, fmt.Errorf("the book of %q is full, and has no room for a new slip: begin a new one with `countersign rollover`", c.cfg.Name)
 	}
 	// Tried on a checker of its own: what is wrong with it must not be in ours.
 	trial := NewChecker(CheckOptions{IssuerKeys: c.cfg.IssuerKeys, SummaryOnly: true})
@@ -151,13 +148,16 @@ func (f *found) checkSlip() (slipCheck, error) {
 
 // neverInForce refuses a slip that the book does not hold and that was in force
 // before all the same, in a book that was put aside: what was used of it, and a
-// cancellation of it, stand there, and it would begin anew. Each start under a slip
-// wrote an open line that names it, once the book held it durably. The whole ledger
-// is read for that, which only a slip's first start costs.
-func (f *found) neverInForce(ctx context.Context) error {
-	c := f.c
-	named := []byte(`"slip":"` + c.slip + `"`)
-	for p, err := range pieces(section(c.logs.Ledger, 0, f.end), 0, maxLedgerLine) {
+// cancellation of it, stand there, and it would begin anew. An open line names each
+// slip that came into force, once the book held it durably. The whole ledger, so
+// many bytes, is read for that, which a slip costs only once.
+func (c *Chain) neverInForce(ctx context.Context, s slipCheck, size int64) error {
+	if s.inBook {
+		return nil
+	}
+	named := []byte(`"slip":"` + s.fingerprint + `"`)
+	var doc ijson.Doc
+	for p, err := range pieces(section(c.logs.Ledger, 0, size), 0, maxLedgerLine) {
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", c.cfg.Ledger, err)
 		}
@@ -167,19 +167,25 @@ func (f *found) neverInForce(ctx context.Context) error {
 		if !bytes.Contains(p.text, named) {
 			continue
 		}
-		l, err := readLine(&f.ledger.doc, p.text)
-		if open, ok := l.Body.(*OpenLine); err == nil && ok && open.Slip == c.slip {
-			f.stop.add(c.cfg.Ledger, l.Seq+1, "the slip of the settings was in force here, under a book that was put aside since: what was used of it would begin anew. Sign a new slip. %s", notChanged)
-			return nil
+		l, err := readLine(&doc, p.text)
+		if open, ok := l.Body.(*OpenLine); err == nil && ok && open.Slip == s.fingerprint {
+			stop := &StartError{Chain: c.cfg.Name}
+			stop.add(c.cfg.Ledger, l.Seq+1, "the slip of the settings was in force here, under a book that was put aside since: what was used of it would begin anew. Sign a new slip. %s", notChanged)
+			return stop
 		}
 	}
 	return nil
 }
 
-// takeSlip puts the slip into the book, where it is not there yet: with it the
-// agent's chain of stubs begins anew.
-func (f *found) takeSlip(s slipCheck) error {
-	c := f.c
+// takeOn puts a slip that was checked in force, at a start and in a turn. It goes
+// into the book, where it is not there yet, and with it the agent's chain of stubs
+// begins; then the open line says that it is in force. Broken off between the two it
+// stands in the book and nothing was done under it. Until the open line is durable
+// the chain goes by what was in force before.
+func (c *Chain) takeOn(s slipCheck, rules []RulesFile) error {
+	if err := c.ledger.reserve(otherRoom); err != nil {
+		return err
+	}
 	if !s.inBook {
 		if err := c.appendBook(s.line); err != nil {
 			return err
@@ -188,9 +194,21 @@ func (f *found) takeSlip(s slipCheck) error {
 			return err
 		}
 	}
-	c.seq, c.previous, c.last = c.checker.Next(c.slip, "")
+	if err := c.takeCancellations(); err != nil {
+		return err
+	}
+	if err := c.ledger.reserve(otherRoom); err != nil {
+		return err
+	}
+	_, err := c.ledger.append(&OpenLine{Agent: c.cfg.Name, Book: c.book.known(c.logs.Book.Synced()), Key: c.cfg.LedgerKey.PublicText(),
+		Rules: rules, Service: c.cfg.Service, Settings: c.cfg.Settings, Slip: s.fingerprint, Version: c.cfg.Version})
+	if err != nil {
+		return err
+	}
+	c.slip.Store(&s.fingerprint)
+	c.seq, c.previous, c.last = c.checker.Next(s.fingerprint, "")
 	c.lastNo = minTime
-	if d := f.lastDenial; d != nil && d.Slip == c.slip {
+	if d := c.lastDenial; d != nil && d.Slip == s.fingerprint {
 		c.lastNo = d.When
 	}
 	return nil

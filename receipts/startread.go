@@ -42,7 +42,6 @@ type found struct {
 	inBook      int // of receipts: so many the book holds
 	denialsTail tail
 	inDenials   int // of refused: so many stand among the denials
-	lastDenial  *Denial
 }
 
 // receiptRef says which receipt an outcome line has.
@@ -424,7 +423,7 @@ func (f *found) readDenials(ctx context.Context) error {
 			f.stop.add(path, c.denied.Lines, "this is not the line that the last mark in %s names: the denials were altered. %s", c.cfg.Ledger, notChanged)
 			return nil
 		}
-		if _, f.lastDenial, err = readDenialLine(p.text); err != nil {
+		if _, c.lastDenial, err = readDenialLine(p.text); err != nil {
 			f.stop.add(path, c.denied.Lines, "%s. %s", err, notChanged)
 			return nil
 		}
@@ -469,7 +468,7 @@ func (f *found) readDenials(ctx context.Context) error {
 			return nil
 		}
 		f.inDenials++
-		f.lastDenial = content
+		c.lastDenial = content
 		c.denied = c.denied.with(p.text)
 	}
 	if why := f.denialsTailAgainst(); why != "" {

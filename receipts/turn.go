@@ -2,6 +2,7 @@ package receipts
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,9 +64,50 @@ func (t *Turn) Release() {
 
 // fill adds to a proposal what the chain knows itself.
 func (t *Turn) fill(p Proposal) Proposal {
-	p.Slip, p.With, p.When = t.c.slip, t.c.cfg.Service, t.at
+	p.Slip, p.With, p.When = t.c.Slip(), t.c.cfg.Service, t.at
 	p.Details = slices.Clone(p.Details)
 	return p
+}
+
+// Renew puts another slip in force in place of this one, as a start under it would:
+// it is checked whole, goes into the book, and an open line in the ledger says that
+// it is in force, and which rules come into force with it. Whoever has a turn from
+// then on is judged under it, this turn too. A slip that is not fit, or not in force
+// at this time, and a disk without room change nothing; any other error is final.
+func (t *Turn) Renew(ctx context.Context, record []byte, rules []RulesFile) error {
+	c := t.c
+	if t.over {
+		return errors.New("the turn is over")
+	}
+	t.checked = false
+	if err := c.Err(); err != nil {
+		return err
+	}
+	if err := checkRules(rules); err != nil {
+		return err
+	}
+	s, err := c.checkSlip(record)
+	if err != nil {
+		return err
+	}
+	switch now := TimeOf(c.cfg.Clock()); {
+	case now < s.ValidFrom:
+		return fmt.Errorf("the slip is in force only from %s on", s.ValidFrom)
+	case now >= s.ValidUntil:
+		return fmt.Errorf("the slip was in force only until %s", s.ValidUntil)
+	case c.checker.Cancelled(s.fingerprint):
+		return errors.New("the slip was cancelled")
+	}
+	if err := c.neverInForce(ctx, s, c.logs.Ledger.Size()); err != nil {
+		return err
+	}
+	if err := c.inPlace(); err != nil {
+		return err
+	}
+	if err := c.takeOn(s, rules); err != nil {
+		return c.noRoom(err)
+	}
+	return nil
 }
 
 // Check holds an action against the slip and the book (format, section 6.4), and
@@ -112,7 +154,7 @@ func (t *Turn) try() error {
 	t.stub = t.c.nextStub(&t.proposal, id, approval)
 	trial := t.stub
 	if approval == "" {
-		trial.Details = append(slices.Clone(trial.Details), Detail{Name: strings.Repeat("x", maxName), SHA256: t.c.slip})
+		trial.Details = append(slices.Clone(trial.Details), Detail{Name: strings.Repeat("x", maxName), SHA256: t.c.Slip()})
 	}
 	if problems := t.c.checker.Try(&trial, t.proposal.Approval); len(problems) > 0 {
 		return problems[0]
@@ -155,7 +197,7 @@ func (t *Turn) Refuse(r Refused) error {
 		if err != nil {
 			return fmt.Errorf("drawing the id of a denial: %w", err)
 		}
-		denial = &Denial{ID: id, Slip: c.slip, After: c.previous, By: r.By, Action: p.Action, Amount: p.Amount,
+		denial = &Denial{ID: id, Slip: c.Slip(), After: c.previous, By: r.By, Action: p.Action, Amount: p.Amount,
 			With: p.With, Details: p.Details, Code: r.Code, Rule: r.Rule,
 			When: max(t.at, c.last, c.lastNo)} // denials stand in order whatever the clock does; the ledger's line has the clock
 		line.Denial = denial.Append(nil)
@@ -184,7 +226,7 @@ func (t *Turn) Refuse(r Refused) error {
 	seq, err := c.ledger.append(line)
 	signing.Wait()
 	if err = errors.Join(err, signErr); err == nil && denial != nil {
-		c.lastNo = denial.When
+		c.lastNo, c.lastDenial = denial.When, denial
 		err = c.appendDenial(record)
 	}
 	if err == nil && len(r.Watched) > 0 {

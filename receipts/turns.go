@@ -22,8 +22,9 @@ type turns struct {
 	idle    chan struct{} // made by close, closed when the turn comes back
 }
 
-// take waits for the turn. The caller that gets nil must call pass once.
-func (t *turns) take(ctx context.Context) error {
+// take waits for the turn, behind the others or ahead of them. The caller that gets
+// nil must call pass once.
+func (t *turns) take(ctx context.Context, first bool) error {
 	t.mu.Lock()
 	if t.shut {
 		t.mu.Unlock()
@@ -38,12 +39,16 @@ func (t *turns) take(ctx context.Context) error {
 		t.mu.Unlock()
 		return nil
 	}
-	if len(t.waiting) >= t.most {
+	if !first && len(t.waiting) >= t.most {
 		t.mu.Unlock()
 		return ErrBusy
 	}
 	mine := make(chan struct{})
-	t.waiting = append(t.waiting, mine)
+	if first {
+		t.waiting = slices.Insert(t.waiting, 0, mine)
+	} else {
+		t.waiting = append(t.waiting, mine)
+	}
 	t.mu.Unlock()
 
 	var err error

@@ -10,20 +10,20 @@ import (
 func TestTurnsFIFO(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &turns{most: 3}
-		if err := q.take(t.Context()); err != nil {
+		if err := q.take(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
 		order := make(chan int, 3)
 		for i := range 3 {
 			go func() {
-				if q.take(t.Context()) == nil {
+				if q.take(t.Context(), false) == nil {
 					order <- i
 					q.pass()
 				}
 			}()
 			synctest.Wait()
 		}
-		if err := q.take(t.Context()); !errors.Is(err, ErrBusy) {
+		if err := q.take(t.Context(), false); !errors.Is(err, ErrBusy) {
 			t.Fatalf("a fourth that waits: %v, want ErrBusy", err)
 		}
 		q.pass()
@@ -38,15 +38,15 @@ func TestTurnsFIFO(t *testing.T) {
 func TestTurnsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &turns{most: 2}
-		if err := q.take(t.Context()); err != nil {
+		if err := q.take(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := make(chan error, 1)
-		go func() { gone <- q.take(ctx) }()
+		go func() { gone <- q.take(ctx, false) }()
 		synctest.Wait()
 		next := make(chan error, 1)
-		go func() { next <- q.take(t.Context()) }()
+		go func() { next <- q.take(t.Context(), false) }()
 		synctest.Wait()
 		cancel()
 		if err := <-gone; !errors.Is(err, context.Canceled) {
@@ -57,7 +57,7 @@ func TestTurnsCancelled(t *testing.T) {
 			t.Fatalf("the one behind: %v", err)
 		}
 		q.pass()
-		if err := q.take(ctx); !errors.Is(err, context.Canceled) {
+		if err := q.take(ctx, false); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a caller that gave up beforehand: %v", err)
 		}
 	})
@@ -66,11 +66,11 @@ func TestTurnsCancelled(t *testing.T) {
 func TestTurnsClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &turns{most: 2}
-		if err := q.take(t.Context()); err != nil {
+		if err := q.take(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
 		waiting := make(chan error, 1)
-		go func() { waiting <- q.take(t.Context()) }()
+		go func() { waiting <- q.take(t.Context(), false) }()
 		synctest.Wait()
 		closed := make(chan struct{})
 		go func() { q.close(); close(closed) }()
@@ -85,7 +85,7 @@ func TestTurnsClose(t *testing.T) {
 			t.Fatalf("one that waited: %v, want ErrClosed", err)
 		}
 		<-closed
-		if err := q.take(t.Context()); !errors.Is(err, ErrClosed) {
+		if err := q.take(t.Context(), false); !errors.Is(err, ErrClosed) {
 			t.Fatalf("after: %v, want ErrClosed", err)
 		}
 	})
