@@ -53,6 +53,9 @@ var (
 	// written. It is final, and its text is for the agent.
 	ErrWithheld = errors.New("the server answered; its answer is withheld because it could not be recorded; do not repeat the call")
 
+	// ErrNotYet says that a slip is in force only later.
+	ErrNotYet = errors.New("the slip is not in force yet")
+
 	// ErrNotChecked says that a call was handed to Copy that Check did not
 	// allow in this turn.
 	ErrNotChecked = errors.New("the call is not the one that was checked and allowed")

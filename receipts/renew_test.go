@@ -135,7 +135,7 @@ func TestRenewNot(t *testing.T) {
 		"for other keys of the agent": {change(func(w *world) { w.slip.Agent.Keys = w.cfg.Guard.Keys() }), "other keys of the agent"},
 		"for another guard":           {change(func(w *world) { w.slip.With[0].ID = "other" }), "does not name the guard"},
 		"over":                        {change(func(w *world) { w.slip.ValidUntil = receipts.TimeOf(worldStart) }), "in force only until"},
-		"later":                       {change(func(w *world) { w.slip.ValidFrom = receipts.TimeOf(worldStart.Add(time.Hour)) }), "in force only from"},
+		"later":                       {change(func(w *world) { w.slip.ValidFrom = receipts.TimeOf(worldStart.Add(time.Hour)) }), "not in force yet"},
 		"with an id that is used": {func(w *world, _ *receipts.Chain) {
 			w.slip.Purpose.Text = "another"
 			w.newSlip(firstID)

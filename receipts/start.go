@@ -72,9 +72,9 @@ func (c *Chain) start(ctx context.Context) error {
 	f.keysAtHand()
 	slip, err := c.checkSlip(c.cfg.Slip)
 	if err == nil && len(f.stop.Problems) == 0 {
-		err = c.neverInForce(ctx, slip, f.end)
-		if broken := (*StartError)(nil); errors.As(err, &broken) {
-			f.stop, err = broken, nil
+		var line int64
+		if line, err = c.wasInForce(ctx, slip, f.end); line > 0 {
+			f.stop.add(c.cfg.Ledger, line, "the slip of the settings %s. %s", usedBefore, notChanged)
 		}
 	}
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *Chain) checkSlip(record []byte) (slipCheck, error) {
 	}
 	_, s.inBook = c.checker.Slip(s.fingerprint)
 	if s.inBook && c.cfg.Rollover {
-		return s, fmt.Errorf("the book of %q holds the slip of the settings already: a new book is begun under a new slip", c.cfg.Name)
+		return s, fmt.Errorf("the book of %q holds the slip of the settings already: a new book is begun under a new slip, put there while no guard runs that takes it on", c.cfg.Name)
 	}
 	if !s.inBook && c.checker.holds(s.ID) {
 		return s, fmt.Errorf("the slip of %q has the id of another record in its book, and what is used once goes by ids: sign it with an id of its own", c.cfg.Name)
@@ -146,35 +146,35 @@ func (c *Chain) checkSlip(record []byte) (slipCheck, error) {
 	return s, nil
 }
 
-// neverInForce refuses a slip that the book does not hold and that was in force
-// before all the same, in a book that was put aside: what was used of it, and a
-// cancellation of it, stand there, and it would begin anew. An open line names each
-// slip that came into force, once the book held it durably. The whole ledger, so
+const usedBefore = "was in force here, under a book that was put aside since: what was used of it would begin anew. Sign a new slip"
+
+// wasInForce finds the ledger's line that put a slip in force which the book does not
+// hold, 0 for none. Its book was put aside then, and what was used of it and a
+// cancellation of it stand there: it is never taken on again. An open line names each
+// slip that came into force, once the book held it durably. The whole ledger, of so
 // many bytes, is read for that, which a slip costs only once.
-func (c *Chain) neverInForce(ctx context.Context, s slipCheck, size int64) error {
+func (c *Chain) wasInForce(ctx context.Context, s slipCheck, size int64) (line int64, err error) {
 	if s.inBook {
-		return nil
+		return 0, nil
 	}
 	named := []byte(`"slip":"` + s.fingerprint + `"`)
 	var doc ijson.Doc
 	for p, err := range pieces(section(c.logs.Ledger, 0, size), 0, maxLedgerLine) {
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", c.cfg.Ledger, err)
+			return 0, fmt.Errorf("reading %s: %w", c.cfg.Ledger, err)
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return 0, err
 		}
 		if !bytes.Contains(p.text, named) {
 			continue
 		}
 		l, err := readLine(&doc, p.text)
 		if open, ok := l.Body.(*OpenLine); err == nil && ok && open.Slip == s.fingerprint {
-			stop := &StartError{Chain: c.cfg.Name}
-			stop.add(c.cfg.Ledger, l.Seq+1, "the slip of the settings was in force here, under a book that was put aside since: what was used of it would begin anew. Sign a new slip. %s", notChanged)
-			return stop
+			return l.Seq + 1, nil
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // takeOn puts a slip that was checked in force, at a start and in a turn. It goes

@@ -92,14 +92,18 @@ func (t *Turn) Renew(ctx context.Context, record []byte, rules []RulesFile) erro
 	}
 	switch now := TimeOf(c.cfg.Clock()); {
 	case now < s.ValidFrom:
-		return fmt.Errorf("the slip is in force only from %s on", s.ValidFrom)
+		return fmt.Errorf("%w: it is from %s on", ErrNotYet, s.ValidFrom)
 	case now >= s.ValidUntil:
 		return fmt.Errorf("the slip was in force only until %s", s.ValidUntil)
 	case c.checker.Cancelled(s.fingerprint):
 		return errors.New("the slip was cancelled")
 	}
-	if err := c.neverInForce(ctx, s, c.logs.Ledger.Size()); err != nil {
+	line, err := c.wasInForce(ctx, s, c.logs.Ledger.Size())
+	if err != nil {
 		return err
+	}
+	if line > 0 {
+		return fmt.Errorf("%s:%d: the slip %s", c.cfg.Ledger, line, usedBefore)
 	}
 	if err := c.inPlace(); err != nil {
 		return err

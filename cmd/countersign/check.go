@@ -78,7 +78,7 @@ func (p *program) check(ctx context.Context, config, report string, runtime bool
 			answer.Ledger = w.ledgerKey.PublicText()
 		}
 		if w.permission != nil {
-			answer.Slip = receipts.Fingerprint(w.permission.Append(nil))
+			answer.Slip = w.fingerprint
 			answer.ValidUntil = w.permission.ValidUntil.String()
 			answer.Development = receipts.IsDevelopment(w.permission)
 		}
@@ -158,7 +158,7 @@ func (p *program) tellCheck(w *world, live *liveServer) {
 		}
 	}
 	if w.permission != nil {
-		p.say("slip: %s, in force from %s until %s", receipts.Fingerprint(w.permission.Append(nil)), w.permission.ValidFrom, w.permission.ValidUntil)
+		p.say("slip: %s, in force from %s until %s", w.fingerprint, w.permission.ValidFrom, w.permission.ValidUntil)
 	}
 	if given, unset := w.environment(); len(given) > 0 {
 		line := "server: its environment is " + strings.Join(given, " ")

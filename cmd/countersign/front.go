@@ -77,7 +77,7 @@ func knock(ctx context.Context, w *world) (*frontConn, error) {
 	c := &frontConn{UnixConn: conn, lines: bufio.NewReaderSize(conn, frontBuffer)}
 	conn.SetDeadline(time.Now().Add(helloTime))
 	var line []byte
-	if _, err = conn.Write(greetingOf(w, w.rules).append(nil)); err == nil {
+	if _, err = conn.Write(greetingOf(w, w.fingerprint, w.rules).append(nil)); err == nil {
 		line, err = c.lines.ReadSlice('\n')
 	}
 	if err != nil {

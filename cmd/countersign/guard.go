@@ -34,9 +34,9 @@ type guard struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	reloading sync.Mutex // held over a reload; guards what follows
-	kept      kept       // why rules that changed are not taken on
-	keptPins  kept       // why pins that changed are not
+	reloading chan struct{} // of one: holds a value over a reload, which guards what follows
+	kept      kept          // why rules or a slip that changed are not taken on
+	keptPins  kept          // why pins that changed are not
 
 	mu        sync.Mutex // guards what follows
 	set       *rules.Set // in force
@@ -55,6 +55,7 @@ func (p *program) openGuard(ctx context.Context, w *world, log *slog.Logger) (_ 
 	g := &guard{
 		world: w, config: configOf(s, w), server: p.serverOf(w, log), log: log, now: p.now,
 		set: w.rules, rules: ruleset, pins: w.pins, pipelines: make(map[*proxy.Pipeline]bool),
+		reloading: make(chan struct{}, 1),
 	}
 	// What is wrong with the settings is told before anything is written.
 	if _, err := proxy.New(g.config, ruleset, nil, log, p.now); err != nil {
@@ -96,16 +97,12 @@ func (g *guard) join() (pipeline *proxy.Pipeline, leave func(), err error) {
 
 func (g *guard) openChain(ctx context.Context, p *program, w *world) error {
 	s := w.settings
-	var files []receipts.RulesFile
-	for _, f := range w.rules.Files {
-		files = append(files, receipts.RulesFile{Name: f.Name, SHA256: f.Fingerprint})
-	}
 	g.store = receipts.NewFiles(receipts.OSDisk(), receipts.FilesOptions{})
 	chain, err := receipts.OpenChain(ctx, receipts.ChainConfig{
 		Name: s.Agent.Name, Store: g.store, Ledger: s.Agent.Ledger, Book: s.Agent.Book,
 		Slip: w.slip, Agent: w.agent, Guard: w.guard, OldKeys: w.oldKeys, Rollover: w.rollover, LedgerKey: w.ledgerKey, IssuerKeys: s.Agent.IssuerKeys, Service: s.Service,
 		DenialsPerHour: s.DenialsPerHour, MaxWaiting: s.MaxWaiting,
-		Version: version, Settings: s.Fingerprint, Rules: files,
+		Version: version, Settings: s.Fingerprint, Rules: filesOf(w.rules),
 		Clock: p.now, Rand: p.rand, Log: g.log,
 	})
 	if err != nil {
@@ -113,6 +110,15 @@ func (g *guard) openChain(ctx context.Context, p *program, w *world) error {
 	}
 	g.chain = chain
 	return nil
+}
+
+// filesOf names the files of a set as the records do.
+func filesOf(set *rules.Set) []receipts.RulesFile {
+	var files []receipts.RulesFile
+	for _, f := range set.Files {
+		files = append(files, receipts.RulesFile{Name: f.Name, SHA256: f.Fingerprint})
+	}
+	return files
 }
 
 // close writes what is left to write and gives the locks back.

@@ -27,8 +27,11 @@ type world struct {
 	ledgerKey    *receipts.LedgerKey
 	slip         []byte
 	permission   *receipts.Slip // the slip's content, once its signature was checked
+	fingerprint  string         // of the slip
 
 	pins *proxy.Pins // nil where none are named
+
+	inForce []string // fingerprints of the rules of a guard that runs; nil: the ledger knows
 
 	oldKeys  []*receipts.Signer // of settings from before, to finish receipts
 	rollover bool               // begin a new book
@@ -338,7 +341,7 @@ func (w *world) readSlip() {
 	if len(entry.Problems) > 0 || entry.Verified != receipts.VerifiedAll {
 		return
 	}
-	w.slip = b
+	w.slip, w.fingerprint = b, entry.Fingerprint
 	w.permission, _ = c.Slip(entry.Fingerprint)
 }
 
@@ -360,11 +363,15 @@ func (w *world) hold() {
 		w.fault("/agent/slip", "the slip %s names other keys for the service %q than those in %s", s.Agent.Slip, s.Service, s.Executor.Keys)
 	}
 	if s.PinRules && w.rules != nil {
-		for _, p := range unpinned(w.rules, slip) {
+		problems := unpinned(w.rules, slip)
+		for _, p := range problems {
 			w.fault("/contentRules", "%s", p)
 		}
-		if err := w.goneBack(); err != nil {
-			w.fault("/contentRules", "%v", err)
+		// Files that the slip does not name have no place in its order.
+		if problems == nil {
+			if err := w.goneBack(); err != nil {
+				w.fault("/contentRules", "%v", err)
+			}
 		}
 	}
 	w.holdTools()

@@ -98,14 +98,17 @@ func earlier(set *rules.Set, slip *receipts.Slip, before []string) []string {
 	return out
 }
 
-// goneBack says whether the rules are earlier ones than the ledger has in force.
+// goneBack says whether the rules are earlier ones than those in force.
 func (w *world) goneBack() error {
 	if !w.settings.PinRules || w.rules == nil || w.permission == nil || w.settings.Agent.Ledger == "" {
 		return nil
 	}
-	before, err := rulesBefore(w.settings.Agent.Ledger)
-	if err != nil {
-		return fmt.Errorf("looking for the rules last in force: %w", err)
+	before := w.inForce
+	if before == nil {
+		var err error
+		if before, err = rulesBefore(w.settings.Agent.Ledger); err != nil {
+			return fmt.Errorf("looking for the rules last in force: %w", err)
+		}
 	}
 	if back := earlier(w.rules, w.permission, before); len(back) > 0 {
 		return errors.New(strings.Join(back, "; "))

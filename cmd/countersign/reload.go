@@ -9,13 +9,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
 	"countersign/internal/plainfile"
+	"countersign/internal/problem"
 	"countersign/proxy"
 	"countersign/receipts"
 	"countersign/rules"
@@ -28,15 +28,24 @@ const (
 	settleMost  = time.Second           // however many changes there are
 )
 
+// roomAgain is how long a slip that a full disk had no room for waits for the next
+// try, and lookAgain the longest wait for one that is in force only later: a clock
+// may be set, and a machine may sleep.
+const (
+	roomAgain = time.Minute
+	lookAgain = time.Hour
+)
+
 // Notices of files that changed: of those that are not taken on, and of pins that
 // are.
 const (
 	noticeKept     = "rules-kept"
+	noticeSlipKept = "slip-kept"
 	noticePinsKept = "pins-kept"
 	noticePinned   = "pins-reloaded"
 )
 
-// watch has the rules files read again when they change, and when the process is
+// watch has the files read again when they change, and when the process is
 // sent a hangup, until ctx ends. wait returns when that has ended.
 func (g *guard) watch(ctx context.Context) (wait func()) {
 	hangups := make(chan os.Signal, 1)
@@ -64,11 +73,19 @@ func (g *guard) watch(ctx context.Context) (wait func()) {
 			changes, failures = watcher.Events, watcher.Errors
 		}
 		counts := func(e fsnotify.Event) bool { return files[e.Name] && e.Op != fsnotify.Chmod }
-		g.reload() // what changed since the start read it
+		var again <-chan time.Time
+		reload := func() {
+			again = nil
+			if at := g.reload(ctx); !at.IsZero() {
+				again = time.After(min(at.Sub(g.now()), lookAgain))
+			}
+		}
+		reload() // what changed since the start read it
 		for {
 			select {
 			case <-ctx.Done():
 				return
+			case <-again:
 			case <-hangups:
 				g.log.Info("reading the files again, as a hangup signal asks for")
 			case err := <-failures:
@@ -79,7 +96,7 @@ func (g *guard) watch(ctx context.Context) (wait func()) {
 				}
 				untilQuiet(ctx, changes, counts, time.After)
 			}
-			g.reload()
+			reload()
 		}
 	}()
 	return func() { <-done }
@@ -109,6 +126,9 @@ func untilQuiet(ctx context.Context, changes <-chan fsnotify.Event, counts func(
 func (g *guard) watched() []string {
 	var out []string
 	files := slices.Clone(g.world.settings.ContentRules)
+	if g.chain != nil {
+		files = append(files, g.world.settings.Agent.Slip)
+	}
 	if pins := g.world.settings.PinTools; pins != "" {
 		files = append(files, pins)
 	}
@@ -122,75 +142,145 @@ func (g *guard) watched() []string {
 	return out
 }
 
-// reload reads the files that the guard was started with again.
-func (g *guard) reload() {
-	g.reloading.Lock()
-	defer g.reloading.Unlock()
-	g.reloadRules()
+// reload reads the files that the guard was started with again. Where another slip is
+// to be taken on it waits for the call that is out, until ctx ends. again is when to
+// look once more without a change; zero for never.
+func (g *guard) reload(ctx context.Context) (again time.Time) {
+	select {
+	case g.reloading <- struct{}{}:
+	case <-ctx.Done():
+		return time.Time{}
+	}
+	defer func() { <-g.reloading }()
+	again = g.reloadSigned(ctx)
 	g.reloadPins()
+	return again
 }
 
-// reloadRules reads the rules files and puts them in force as one set, if they are
-// sound, pinned and no earlier ones, for the calls whose turn comes from then on.
-// Else the set in force stays, and one notice says why until that changes.
-func (g *guard) reloadRules() {
-	set, why, gone := g.readAgain()
+// reloadSigned reads the rules files and the slip and puts them in force as one, if
+// they are sound, fit each other as at a start, and the rules are no earlier ones: for
+// the calls whose turn comes from then on. Else all that is in force stays, and one
+// notice says why until that changes.
+func (g *guard) reloadSigned(ctx context.Context) (again time.Time) {
+	fresh, why, gone := g.readAgain()
+	var turn *receipts.Turn // no call is out then, and none is judged until it ends
+	if why == "" && g.renews(fresh) {
+		var err error
+		if turn, err = g.chain.TakeFirst(ctx); err != nil {
+			if ctx.Err() != nil {
+				return time.Time{}
+			}
+			g.log.Error("the slip in force stays", "err", err)
+			return g.whenRoom(err)
+		}
+		defer turn.Release()
+		fresh, why, gone = g.readAgain() // what stands there now
+	}
 	if why != "" {
-		g.keep(&g.kept, noticeKept, why, gone)
-		return
+		what := noticeKept
+		if fresh.slipAtFault() || g.renews(fresh) {
+			what = noticeSlipKept
+		}
+		g.keep(&g.kept, what, why, gone)
+		return time.Time{}
 	}
-	g.kept = ""
-	changed := g.changed(set)
-	if len(changed) == 0 {
-		return
+	renewed, changed := turn != nil && g.renews(fresh), g.changed(fresh.rules)
+	if !renewed && len(changed) == 0 {
+		g.kept = ""
+		return time.Time{}
 	}
-	compiled, err := proxy.NewRules(set, engineOptions())
+	compiled, err := proxy.NewRules(fresh.rules, engineOptions())
 	if err != nil {
 		g.keep(&g.kept, noticeKept, "the rules cannot be compiled: "+err.Error(), false)
-		return
+		return time.Time{}
 	}
 	// First on record, so that the next start knows what was in force.
-	for _, f := range changed {
-		n := receipts.Notice{What: noticeReloaded, Text: "a new version of the rules " + f.Name, Bytes: int64(len(f.Source)), Hash: f.Fingerprint}
-		if err := g.notice(n); err != nil {
-			g.log.Error("the rules in force stay: a reload cannot be put on record", "err", err)
-			return
+	if renewed {
+		if err := turn.Renew(ctx, fresh.slip, filesOf(fresh.rules)); err != nil {
+			if ctx.Err() != nil || g.chain.Err() != nil {
+				return time.Time{} // the guard ends, and says why
+			}
+			g.keep(&g.kept, noticeSlipKept, err.Error(), false)
+			if errors.Is(err, receipts.ErrNotYet) {
+				return fresh.permission.ValidFrom.Time()
+			}
+			return g.whenRoom(err)
+		}
+	} else {
+		for _, f := range changed {
+			n := receipts.Notice{What: noticeReloaded, Text: "a new version of the rules " + f.Name, Bytes: int64(len(f.Source)), Hash: f.Fingerprint}
+			if err := g.notice(n); err != nil {
+				g.log.Error("the rules in force stay: a reload cannot be put on record", "err", err)
+				return time.Time{}
+			}
 		}
 	}
+	g.kept = ""
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.set, g.rules = set, compiled
+	g.set, g.rules = fresh.rules, compiled
 	for p := range g.pipelines {
 		p.SetRules(compiled)
+	}
+	if renewed {
+		g.log.Info("a new slip is in force", "file", fresh.settings.Agent.Slip, "fingerprint", g.chain.Slip(), "until", fresh.permission.ValidUntil)
+		tellWarnings(fresh, g.log)
 	}
 	for _, f := range changed {
 		g.log.Info("rules reloaded", "name", f.Name, "file", f.Path, "fingerprint", f.Fingerprint)
 	}
+	return time.Time{}
 }
 
-// readAgain reads the rules files. why says what keeps them from being taken on;
-// gone is where a file is not there, which changes nothing.
-func (g *guard) readAgain() (set *rules.Set, why string, gone bool) {
-	for _, path := range g.world.settings.ContentRules {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Sprintf("the rules file %s is not there any more", path), true
+// whenRoom is when to try again what a full disk may have had no room for.
+func (g *guard) whenRoom(err error) time.Time {
+	if errors.Is(err, receipts.ErrNoRoom) {
+		return g.now().Add(roomAgain)
+	}
+	return time.Time{}
+}
+
+// renews says whether the slip that was read is another than the one in force.
+func (g *guard) renews(fresh *world) bool {
+	return g.chain != nil && fresh.permission != nil && fresh.fingerprint != g.chain.Slip()
+}
+
+// readAgain reads the rules files and the slip, and holds them together. why says
+// what keeps them from being taken on; gone is where a file is not there, which
+// changes nothing.
+func (g *guard) readAgain() (fresh *world, why string, gone bool) {
+	s := g.world.settings
+	fresh = &world{settings: s, agent: g.world.agent, guard: g.world.guard, inForce: g.fingerprints()}
+	for _, path := range s.ContentRules {
+		if isGone(path) {
+			return fresh, fmt.Sprintf("the rules file %s is not there any more", path), true
 		}
 	}
-	fresh := &world{settings: g.world.settings}
+	if g.chain != nil && isGone(s.Agent.Slip) {
+		return fresh, fmt.Sprintf("the slip %s is not there any more", s.Agent.Slip), true
+	}
 	fresh.readRules()
+	fresh.readSlip()
+	if g.renews(fresh) {
+		fresh.lookAtModes()
+	}
+	if len(fresh.problems) == 0 {
+		fresh.hold()
+	}
 	if len(fresh.problems) > 0 {
-		return nil, fresh.problems.String(), false
+		return fresh, fresh.problems.String(), false
 	}
-	if slip := g.world.permission; slip != nil && g.world.settings.PinRules {
-		problems := unpinned(fresh.rules, slip)
-		if problems == nil {
-			problems = earlier(fresh.rules, slip, g.fingerprints())
-		}
-		if problems != nil {
-			return nil, strings.Join(problems, "; "), false
-		}
-	}
-	return fresh.rules, "", false
+	return fresh, "", false
+}
+
+func isGone(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// slipAtFault says whether a problem is one of the slip.
+func (w *world) slipAtFault() bool {
+	return slices.ContainsFunc(w.problems, func(p problem.Problem) bool { return p.Pointer == "/agent/slip" })
 }
 
 // kept is why a file that changed is not taken on, as it was told; "" where it is.

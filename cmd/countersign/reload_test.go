@@ -82,6 +82,12 @@ func (w *pinnedWorld) put(name, text string) {
 // sign makes a slip with entries for rules files: name, version, version, …
 func (w *pinnedWorld) sign(entries ...[]string) {
 	w.t.Helper()
+	w.signAs(func(*receipts.Slip) {}, entries...)
+}
+
+// signAs is sign of a slip that was changed in some way.
+func (w *pinnedWorld) signAs(adjust func(*receipts.Slip), entries ...[]string) {
+	w.t.Helper()
 	world, err := load(w.config)
 	if err != nil {
 		w.t.Fatal(err)
@@ -100,13 +106,15 @@ func (w *pinnedWorld) sign(entries ...[]string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	record, err := w.passkey.SignSlip(&receipts.Slip{
+	slip := &receipts.Slip{
 		ID: id, Agent: receipts.Agent{Keys: world.agent.Keys(), Name: receipts.Covered{Text: "agent"}, Software: software},
 		Actions: actionsOf(world.settings), Requires: []receipts.Condition{{Need: receipts.KindCountersignature}},
 		With:      []receipts.Service{{ID: world.settings.Service, Name: receipts.Covered{Text: "Guard"}, Keys: world.guard.Keys()}},
 		ValidFrom: receipts.TimeOf(time.Now().Add(-time.Minute)), ValidUntil: receipts.TimeOf(time.Now().Add(time.Hour)),
 		Purpose: receipts.Covered{Text: "A test."},
-	})
+	}
+	adjust(slip)
+	record, err := w.passkey.SignSlip(slip)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -213,6 +221,141 @@ func TestReload(t *testing.T) {
 		t.Errorf("%d notices of rules that were kept, want 3: %v", len(kept), kept)
 	}
 	sound(t, w.config, 4)
+}
+
+// A slip that changes is taken on while the guard runs: its limits begin anew. One
+// that is not good changes nothing, and is told once.
+func TestReloadSlip(t *testing.T) {
+	one := wordRules("r", "one")
+	entry := []string{softwareName, one}
+	w := newPinnedWorld(t, "r")
+	w.put("r", one)
+	twice := func(s *receipts.Slip) {
+		s.Limits = []receipts.Limit{{Action: "demo.echo", Kind: receipts.LimitCount, Bound: 2}}
+	}
+	w.signAs(twice, entry)
+	g := openWindow(t, w.config)
+	says := func(x *window, text, refused string) {
+		t.Helper()
+		if got := x.say(t, text); refused == "" && got != text || refused != "" && !strings.Contains(got, refused) {
+			t.Errorf("%q: %q, want %q", text, got, refused)
+		}
+	}
+	const inForce, over = `msg="a new slip is in force"`, "over-count-limit"
+	says(g, "a", "")
+	says(g, "b", "")
+	says(g, "c", over)
+	w.signAs(twice, entry)
+	g.errs.await(t, 1, inForce)
+	says(g, "d", "")
+	second, err := os.ReadFile(filepath.Join(w.dir, "slip.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Slips that are not good, in the way of each.
+	if code, _, errs := command(t, "", "sign", "--development", "--replace", "--config", w.config); code != exitDone {
+		t.Fatal(errs)
+	}
+	g.errs.await(t, 1, "which agent.issuerKeys does not name")
+	says(g, "e", "")
+	w.signAs(func(s *receipts.Slip) { s.ValidUntil = receipts.TimeOf(time.Now()) }, entry)
+	g.errs.await(t, 1, "was in force only until")
+	w.signAs(func(s *receipts.Slip) { s.With[0].ID = "other" }, entry)
+	g.errs.await(t, 1, "does not name this guard")
+	w.put("slip", "{}")
+	g.errs.await(t, 4, "what is in force stays")
+	if err := os.Remove(filepath.Join(w.dir, "slip.json")); err != nil {
+		t.Fatal(err)
+	}
+	g.errs.await(t, 1, "slip.json is not there any more")
+	g.cmd.Process.Signal(syscall.SIGHUP)
+	g.errs.await(t, 1, "as a hangup signal asks for")
+	says(g, "f", over)
+
+	// The one before, again, and one whose time is still to come.
+	w.put("slip", string(second))
+	w.signAs(func(s *receipts.Slip) { s.ValidFrom = receipts.TimeOf(time.Now().Add(3 * time.Second)) }, entry)
+	g.errs.await(t, 1, "the slip is not in force yet")
+	says(g, "g", over)
+	g.errs.await(t, 2, inForce)
+	says(g, "h", "")
+
+	// A window opens under the slip that stands there.
+	w.signAs(twice, entry)
+	beside := openWindow(t, w.config)
+	says(beside, "i", "")
+	says(g, "j", "")
+	says(beside, "k", over)
+	beside.Close()
+	beside.ended(t)
+	g.Close()
+	if code := g.ended(t); code != exitDone {
+		t.Errorf("code %d\n%s", code, g.errs)
+	}
+	if n := strings.Count(g.errs.String(), inForce); n != 3 {
+		t.Errorf("%d slips came into force, want 3\n%s", n, g.errs)
+	}
+	if kept := w.notices(noticeSlipKept); len(kept) != 5 {
+		t.Errorf("%d notices of slips that were not taken on, want 5: %v", len(kept), kept)
+	}
+	sound(t, w.config, 7)
+	if code, out, errs := command(t, "", "compare", "--config", w.config); code != exitDone {
+		t.Errorf("compare: code %d\n%s%s", code, out, errs)
+	}
+	if code, errs := w.start(); code != exitDone {
+		t.Errorf("the next start: code %d\n%s", code, errs)
+	}
+}
+
+// A slip and the rules it names come into force together, whichever is there first,
+// and the next start knows of it.
+func TestReloadSlipAndRules(t *testing.T) {
+	one, two, three := wordRules("r", "one"), wordRules("r", "two"), wordRules("r", "three")
+	w := newPinnedWorld(t, "r")
+	w.put("r", one)
+	w.sign([]string{softwareName, one})
+	g := openWindow(t, w.config)
+	says := func(text string) {
+		t.Helper()
+		if got := g.say(t, text); !strings.Contains(got, "r/no-"+text) {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	const inForce = `msg="a new slip is in force"`
+	w.put("r", two) // the rules first
+	g.errs.await(t, 1, "what is in force stays")
+	says("one")
+	w.sign([]string{softwareName, two})
+	g.errs.await(t, 1, inForce)
+	says("two")
+	w.sign([]string{softwareName, two, three}) // fits what is there
+	g.errs.await(t, 2, inForce)
+	w.put("r", three)
+	g.errs.await(t, 2, `msg="rules reloaded"`)
+	says("three")
+	w.sign([]string{softwareName, one}) // the slip first
+	g.errs.await(t, 2, "what is in force stays")
+	says("three")
+	w.put("r", one)
+	g.errs.await(t, 3, inForce)
+	says("one")
+	if kept, slips := w.notices(noticeKept), w.notices(noticeSlipKept); len(kept) != 1 || len(slips) != 1 {
+		t.Errorf("notices %v, %v", kept, slips)
+	}
+	w.sign([]string{softwareName, two, one})
+	g.errs.await(t, 4, inForce)
+	g.cmd.Process.Kill()
+	g.ended(t)
+	w.put("r", two)
+	if code, errs := w.start(); code != exitCannot || !strings.Contains(errs, "is version 1 of those that the slip names") {
+		t.Errorf("back behind what came with the slip: code %d\n%s", code, errs)
+	}
+	w.put("r", one)
+	if code, errs := w.start(); code != exitDone {
+		t.Errorf("the next start: code %d\n%s", code, errs)
+	}
+	sound(t, w.config, 0)
 }
 
 // Rules go only forward across starts too: the ledger knows the last.

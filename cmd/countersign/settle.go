@@ -41,7 +41,8 @@ func (p *program) rolloverCommand() *cobra.Command {
 begins a new book with the slip of the settings, which the old book must not hold.
 The ledger goes on, and "countersign verify --ledger" still holds the old book
 against it. Thumbprints of the old book's slips may then leave agent.issuerKeys. Run
-it while no guard runs.`,
+it while no guard runs, and put the new slip in its place only then: a guard that runs
+takes it on, into the old book.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.openOnce(cmd.Context(), config, nil, true) },
 	}, &config)

@@ -45,10 +45,14 @@ func (p *program) stdio(ctx context.Context, config string) error {
 		return hint(fmt.Errorf("the guard did not start:\n%w", w.problems.Err()), `"countersign check" lists every problem and warning`)
 	}
 	log := p.logger(slog.LevelInfo)
+	tellWarnings(w, log)
+	return p.guardOver(ctx, w, log)
+}
+
+func tellWarnings(w *world, log *slog.Logger) {
 	for _, warning := range w.warnings {
 		log.Warn(warning.Msg, "at", warning.Pointer, "file", warning.File)
 	}
-	return p.guardOver(ctx, w, log)
 }
 
 // guardOver runs the guard over standard input and output. Where another guard

@@ -49,13 +49,9 @@ type greeting struct {
 	Rules    []receipts.RulesFile
 }
 
-// greetingOf is that of files that were read, with the rules in force.
-func greetingOf(w *world, set *rules.Set) greeting {
-	h := greeting{Settings: w.settings.Fingerprint, Dir: w.settings.Dir, Slip: receipts.Fingerprint(w.permission.Append(nil))}
-	for _, f := range set.Files {
-		h.Rules = append(h.Rules, receipts.RulesFile{Name: f.Name, SHA256: f.Fingerprint})
-	}
-	return h
+// greetingOf is that of files that were read, with the slip and the rules in force.
+func greetingOf(w *world, slip string, set *rules.Set) greeting {
+	return greeting{Settings: w.settings.Fingerprint, Dir: w.settings.Dir, Slip: slip, Rules: filesOf(set)}
 }
 
 func (h greeting) append(b []byte) []byte {
@@ -317,12 +313,15 @@ func (ws *windows) accept(ctx context.Context) {
 }
 
 // greeting is what a front must have in common with the guard now. Its files are
-// looked at first: the front has read what stands there.
-func (g *guard) greeting() greeting {
-	g.reload()
+// looked at first: the front has read what stands there. A new slip that waits for a
+// call that is out is not waited for as long as that may take.
+func (g *guard) greeting(ctx context.Context) greeting {
+	ctx, stop := context.WithTimeout(ctx, helloTime/2)
+	defer stop()
+	g.reload(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return greetingOf(g.world, g.set)
+	return greetingOf(g.world, g.chain.Slip(), g.set)
 }
 
 // serve speaks with one window.
@@ -338,7 +337,7 @@ func (ws *windows) serve(ctx context.Context, conn *net.UnixConn, n int) {
 		log.Warn("a window did not say what it is", "err", err)
 		return
 	}
-	why := ws.g.greeting().unlike(line)
+	why := ws.g.greeting(ctx).unlike(line)
 	if !answerFront(conn, why) {
 		return
 	}

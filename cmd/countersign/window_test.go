@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"countersign/receipts"
 )
 
 // waits bounds every wait of these tests; nothing takes a fraction of it.
@@ -319,7 +321,7 @@ func TestWindowIsKilled(t *testing.T) {
 
 // Other settings on the same records are refused, and the other guard is named.
 func TestWindowWithOtherSettings(t *testing.T) {
-	config, sign, _ := signedWorld(t)
+	config, sign, passkey := signedWorld(t)
 	sign()
 	first := openWindow(t, config)
 	other := filepath.Join(filepath.Dir(config), "other.json")
@@ -336,7 +338,9 @@ func TestWindowWithOtherSettings(t *testing.T) {
 		t.Errorf("code %d, %q, %s", code, out, errs)
 	}
 	first.errs.await(t, 1, "refused a window: its settings are others")
-	sign() // another slip
+	// Another slip, which the guard does not take on.
+	w := &pinnedWorld{t, config, filepath.Dir(config), passkey}
+	w.signAs(func(s *receipts.Slip) { s.ValidUntil = receipts.TimeOf(time.Now()) }, []string{softwareName, demoRules})
 	if code, _, errs := command(t, hello, "stdio", "--config", config); code != exitCannot || !strings.Contains(errs, "its slip is another") {
 		t.Errorf("another slip: code %d, %s", code, errs)
 	}
@@ -381,12 +385,13 @@ func TestWindowsFirstLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.readAll()
-	own := greetingOf(w, w.rules)
+	own := greetingOf(w, w.fingerprint, w.rules)
 	line := string(own.append(nil))
 	for _, c := range []struct{ name, line, want string }{
 		{"no JSON", "hello\n", "cannot be read"},
 		{"another version", strings.Replace(line, `"wire":1`, `"wire":2`, 1), "speaks otherwise"},
 		{"another folder", strings.Replace(line, own.Dir, own.Dir+"/x", 1), "another folder"},
+		{"another slip", strings.Replace(line, own.Slip, own.Rules[0].SHA256, 1), "its slip is another"},
 		{"other rules", strings.Replace(line, own.Rules[0].SHA256, own.Slip, 1), "its rules files are others"},
 		{"no rules", strings.Replace(line, `"rules":[{`, `"rules":[],"x":[{`, 1), "its rules files are others"},
 		{"too long", strings.Repeat("x", maxHello) + "\n", ""},
