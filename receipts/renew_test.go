@@ -239,30 +239,27 @@ func TestRenewCancelledAhead(t *testing.T) {
 	w.whole()
 }
 
-// The new slip waits for the call that is out, and comes ahead of those that wait,
-// however many do: they are judged under it.
+// The new slip waits for the call that is out, and comes ahead of those that wait and
+// in the way of none: they are judged under it.
 func TestRenewTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, onceWrite)
 		w.cfg.Clock = func() time.Time { return worldStart }
-		w.cfg.MaxWaiting = 1
+		w.cfg.MaxWaiting = 2
 		c, err := receipts.OpenChain(t.Context(), w.config())
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := copied(t, c, testCall(t, "files.write", `{}`))
-		waiting := make(chan receipts.Receipt)
-		go func() {
-			r, code := do(t, c, testCall(t, "files.write", `{}`), answer(`{}`))
-			if code != "" {
-				t.Errorf("the call that waited: %s", code)
-			}
-			waiting <- r
-		}()
-		synctest.Wait()
-		if _, err := c.Take(t.Context()); !errors.Is(err, receipts.ErrBusy) {
-			t.Fatalf("a further call: %v, want ErrBusy", err)
+		waiting := make(chan string, 2)
+		wait := func(action string) {
+			go func() {
+				r, code := do(t, c, testCall(t, action, `{}`), answer(`{}`))
+				waiting <- fmt.Sprintf("%s %d %s", action, r.Seq, code)
+			}()
+			synctest.Wait()
 		}
+		wait("files.write")
 		old := c.Slip()
 		w.newSlip(slipID2)
 		renewed := make(chan error)
@@ -271,17 +268,21 @@ func TestRenewTurn(t *testing.T) {
 		if c.Slip() != old {
 			t.Fatal("a slip was put in force while a call was out")
 		}
+		wait("files.read")
+		if _, err := c.Take(t.Context()); !errors.Is(err, receipts.ErrBusy) {
+			t.Fatalf("a third that waits: %v, want ErrBusy", err)
+		}
 		if _, err := f.Finish(answer(`{}`)); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-renewed; err != nil {
 			t.Fatal(err)
 		}
-		if r := <-waiting; r.Seq != 0 {
-			t.Errorf("the call that waited has the number %d", r.Seq)
+		if a, b := <-waiting, <-waiting; a != "files.write 0 " || b != "files.read 1 " {
+			t.Errorf("the calls that waited: %q, %q", a, b)
 		}
 		w.close(c)
-		if kinds := w.bookKinds(); kinds != "slip stub slip stub" {
+		if kinds := w.bookKinds(); kinds != "slip stub slip stub stub" {
 			t.Errorf("book: %s", kinds)
 		}
 		w.whole()

@@ -17,7 +17,8 @@ type turns struct {
 
 	mu      sync.Mutex // guards what follows
 	taken   bool
-	waiting []chan struct{} // closed when the turn is that caller's
+	ahead   []chan struct{} // closed when the turn is that caller's; not counted
+	waiting []chan struct{} // the same, once nobody is ahead
 	shut    bool
 	idle    chan struct{} // made by close, closed when the turn comes back
 }
@@ -43,12 +44,11 @@ func (t *turns) take(ctx context.Context, first bool) error {
 		t.mu.Unlock()
 		return ErrBusy
 	}
-	mine := make(chan struct{})
+	mine, queue := make(chan struct{}), &t.waiting
 	if first {
-		t.waiting = slices.Insert(t.waiting, 0, mine)
-	} else {
-		t.waiting = append(t.waiting, mine)
+		queue = &t.ahead
 	}
+	*queue = append(*queue, mine)
 	t.mu.Unlock()
 
 	var err error
@@ -57,8 +57,8 @@ func (t *turns) take(ctx context.Context, first bool) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 		t.mu.Lock()
-		if i := slices.Index(t.waiting, mine); i >= 0 {
-			t.waiting = slices.Delete(t.waiting, i, i+1)
+		if i := slices.Index(*queue, mine); i >= 0 {
+			*queue = slices.Delete(*queue, i, i+1)
 			t.mu.Unlock()
 			return err
 		}
@@ -80,10 +80,12 @@ func (t *turns) take(ctx context.Context, first bool) error {
 func (t *turns) pass() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.waiting) > 0 {
-		close(t.waiting[0])
-		t.waiting = slices.Delete(t.waiting, 0, 1)
-		return
+	for _, queue := range []*[]chan struct{}{&t.ahead, &t.waiting} {
+		if len(*queue) > 0 {
+			close((*queue)[0])
+			*queue = slices.Delete(*queue, 0, 1)
+			return
+		}
 	}
 	t.taken = false
 	if t.idle != nil {

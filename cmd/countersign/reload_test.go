@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -356,6 +357,65 @@ func TestReloadSlipAndRules(t *testing.T) {
 		t.Errorf("the next start: code %d\n%s", code, errs)
 	}
 	sound(t, w.config, 0)
+}
+
+// While a call is out a new slip waits: a window that opens does not wait for it as
+// long, and a slip that was taken back meanwhile never comes into force.
+func TestReloadSlipWaits(t *testing.T) {
+	one := wordRules("r", "one")
+	w := newPinnedWorld(t, "r")
+	w.put("r", one)
+	w.sign([]string{softwareName, one})
+	slip := filepath.Join(w.dir, "slip.json")
+	first, err := os.ReadFile(slip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := load(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.readAll()
+	errs := newErrorLog()
+	p := &program{in: strings.NewReader(""), out: io.Discard, err: errs, now: time.Now, rand: rand.Reader}
+	g, err := p.openGuard(t.Context(), read, p.logger(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.close()
+	old := g.chain.Slip()
+	out, err := g.chain.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sign([]string{softwareName, one})
+	began := time.Now()
+	if h := g.greeting(t.Context()); h.Slip != old || time.Since(began) >= helloTime {
+		t.Fatalf("after %v a window is told of the slip %s", time.Since(began), h.Slip)
+	}
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.reload(t.Context())
+	}()
+	for len(g.reloading) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(200 * time.Millisecond) // it has read the new slip, and waits
+	if err := replaceFile(slip, first); err != nil {
+		t.Fatal(err)
+	}
+	out.Release()
+	<-done
+	if g.chain.Slip() != old || g.chain.Entries() != 1 {
+		t.Errorf("a slip that was taken back is in force, or in the book: %d entries\n%s", g.chain.Entries(), errs)
+	}
+	w.sign([]string{softwareName, one})
+	g.reload(t.Context())
+	if g.chain.Slip() == old || g.chain.Entries() != 2 {
+		t.Errorf("a slip is not in force though no call is out: %d entries\n%s", g.chain.Entries(), errs)
+	}
 }
 
 // Rules go only forward across starts too: the ledger knows the last.
