@@ -276,10 +276,14 @@ func TestReloadSlip(t *testing.T) {
 
 	// The one before, again, and one whose time is still to come.
 	w.put("slip", string(second))
-	w.signAs(func(s *receipts.Slip) { s.ValidFrom = receipts.TimeOf(time.Now().Add(3 * time.Second)) }, entry)
+	from := time.Now().Add(3 * time.Second).Truncate(time.Second)
+	w.signAs(func(s *receipts.Slip) { s.ValidFrom = receipts.TimeOf(from) }, entry)
 	g.errs.await(t, 1, "the slip is not in force yet")
-	says(g, "g", over)
 	g.errs.await(t, 2, inForce)
+	if time.Now().Before(from) {
+		t.Error("a slip came into force before its time")
+	}
+	says(g, "g", "")
 	says(g, "h", "")
 
 	// A window opens under the slip that stands there.
@@ -288,19 +292,22 @@ func TestReloadSlip(t *testing.T) {
 	says(beside, "i", "")
 	says(g, "j", "")
 	says(beside, "k", over)
+	w.put("slip", string(second)) // of which all is used
+	g.errs.await(t, 4, inForce)
+	says(beside, "l", over)
 	beside.Close()
 	beside.ended(t)
 	g.Close()
 	if code := g.ended(t); code != exitDone {
 		t.Errorf("code %d\n%s", code, g.errs)
 	}
-	if n := strings.Count(g.errs.String(), inForce); n != 3 {
-		t.Errorf("%d slips came into force, want 3\n%s", n, g.errs)
+	if n := strings.Count(g.errs.String(), inForce); n != 4 {
+		t.Errorf("%d slips came into force, want 4\n%s", n, g.errs)
 	}
 	if kept := w.notices(noticeSlipKept); len(kept) != 5 {
 		t.Errorf("%d notices of slips that were not taken on, want 5: %v", len(kept), kept)
 	}
-	sound(t, w.config, 7)
+	sound(t, w.config, 8)
 	if code, out, errs := command(t, "", "compare", "--config", w.config); code != exitDone {
 		t.Errorf("compare: code %d\n%s%s", code, out, errs)
 	}

@@ -87,7 +87,7 @@ func (p *program) signDevelopment(config string, t terms, replace bool) error {
 	}
 	p.note("wrote %s, signed by a stand-in: no person gave this permission", path)
 	if !slices.Contains(w.settings.Agent.IssuerKeys, thumbprint) {
-		p.note("put the thumbprint into agent.issuerKeys of %s, beside those of the slips that the book holds", w.settings.File)
+		p.note("put the thumbprint into agent.issuerKeys of %s, beside those of the slips that the book holds; a guard reads it when it starts", w.settings.File)
 	}
 	if p.asJSON {
 		return p.answer(struct {
