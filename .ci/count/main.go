@@ -1,6 +1,7 @@
 // Count reads the output of go test -json, prints what failed and what was skipped,
 // and writes how many tests passed, failed and were skipped to the file it is
-// given, as three numbers on one line.
+// given, as three numbers on one line. With "whole" a test that says it was NOT RUN
+// has failed: everything it needs is there.
 package main
 
 import (
@@ -18,8 +19,9 @@ type event struct {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go test -json … | count FILE")
+	whole := len(os.Args) == 3 && os.Args[2] == "whole"
+	if len(os.Args) != 2 && !whole {
+		fmt.Fprintln(os.Stderr, "usage: go test -json … | count FILE [whole]")
 		os.Exit(2)
 	}
 	var passed, failed, skipped int
@@ -53,7 +55,12 @@ func main() {
 				tell(text.String(), "ok ")
 			}
 		case "skip":
-			if e.Test != "" {
+			switch {
+			case e.Test == "":
+			case whole && strings.Contains(text.String(), "NOT RUN"):
+				failed++
+				fmt.Printf("FAILED, since it did not run: %s %s\n%s", e.Package, e.Test, text)
+			default:
 				skipped++
 				fmt.Printf("SKIPPED %s %s\n%s", e.Package, e.Test, text)
 			}
