@@ -190,16 +190,16 @@ func TestTheServerIsNotBackInTime(t *testing.T) {
 	chain := newMemory()
 	limits := atOnce
 	limits.First, limits.Most = time.Hour, time.Hour
-	w := restarting(t, chain, proxy.Config{Timeout: 50 * time.Millisecond}, limits)
+	w := restarting(t, chain, proxy.Config{Timeout: impatient}, limits)
 	w.shake(`{"tools":{}}`)
 	w.agent(fmt.Sprintf(pingOf, "1"))
 	w.toServer.want(fmt.Sprintf(pingOf, "2"))
 	w.crash()
 	w.toAgent.want(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the tool server closed its connection"}}`)
 	w.agent(callOf("2", "t", `{}`))
-	w.toAgent.want(refusedLine("2", "the tool server closed its connection and was not back within 50ms; the call was not sent"))
+	w.toAgent.want(refusedLine("2", "the tool server closed its connection and was not back within 2s; the call was not sent"))
 	w.agent(fmt.Sprintf(pingOf, "3"))
-	w.toAgent.want(`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"the tool server closed its connection and was not back within 50ms; the request was not sent"}}`)
+	w.toAgent.want(`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"the tool server closed its connection and was not back within 2s; the request was not sent"}}`)
 	w.agentIn.Close() // nothing keeps the guard, least of all the hour
 	if err := w.wait(); err != nil {
 		t.Errorf("the guard ended: %v", err)
