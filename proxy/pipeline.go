@@ -312,8 +312,9 @@ func (p *Pipeline) judge(c *Call, turn Turn) *fault {
 		Agent: p.cfg.Agent, Upstream: p.cfg.Upstream,
 		ClientName: c.peer.ClientName, ClientVersion: c.peer.ClientVersion,
 		Annotations: c.definition.annotations, Now: turn.At(),
-		Facts: engine.Facts{NoAction: c.entry.Action == "", NoClient: c.peer.ClientName == ""},
+		Facts: p.facts(c.peer),
 	}
+	question.Facts.NoAction = c.entry.Action == ""
 	if c.amount != nil {
 		question.Amount = &engine.Amount{Unit: c.amount.Unit, Value: c.amount.Value}
 	}
@@ -335,6 +336,12 @@ func (p *Pipeline) judge(c *Call, turn Turn) *fault {
 		return bad("a requestState that was not given for this call, or was given back before")
 	}
 	return nil
+}
+
+// facts says which facts there are none of. One that has no text is not given: taken
+// for an empty text, it would pass a rule that refuses by what it is.
+func (p *Pipeline) facts(peer Peer) engine.Facts {
+	return engine.Facts{NoAgent: p.cfg.Agent == "", NoUpstream: p.cfg.Upstream == "", NoClient: peer.ClientName == ""}
 }
 
 // refusedBy is the refusal of a decision by the rules.

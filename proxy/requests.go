@@ -64,10 +64,12 @@ func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
 	if levels < ijson.DefaultDepth && m.Params.Depth() > levels {
 		return &fault{code: codeParams, id: id, why: fmt.Sprintf("params nested deeper than %d levels", levels)}, nil
 	}
+	facts := p.facts(peer)
+	facts.NoAction, facts.NoAmount, facts.NoAnnotations = true, true, true
 	d := inForce.judge(&engine.Call{
 		Tool: m.Method, Arguments: m.Params, Agent: p.cfg.Agent, Upstream: p.cfg.Upstream,
 		ClientName: peer.ClientName, ClientVersion: peer.ClientVersion, Now: p.now(),
-		Facts: engine.Facts{NoAction: true, NoAmount: true, NoAnnotations: true, NoClient: peer.ClientName == ""},
+		Facts: facts,
 	})
 	if d.Verdict == engine.Allowed {
 		p.watched(d)
