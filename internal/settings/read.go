@@ -220,6 +220,9 @@ func (r *reader) together(root at, s *Settings) {
 	if s.Unlisted != "" && s.HideUnlisted {
 		r.warn(root.member("unlisted"), `without "hideUnlisted": false tools with no entry are hidden, and a hidden tool is refused`)
 	}
+	if s.Mode == RulesOnly {
+		r.idle(root, s)
+	}
 	if !s.PinRules && len(s.ContentRules) > 0 {
 		r.warn(root.member("pinRules"), "the rules are not held against the slip: whoever can write their files can change them")
 	}
@@ -243,6 +246,29 @@ func (r *reader) together(root at, s *Settings) {
 		}
 	}
 	r.defaultFiles(root, s)
+}
+
+// idle warns of members that do nothing in the mode "rules", where somebody may rely
+// on them. What only says where keys and records stand is passed over: a file may
+// serve both modes.
+func (r *reader) idle(root at, s *Settings) {
+	warn := func(name, why string) {
+		if p := root.member(name); p.v.Exists() {
+			r.warn(p, `does nothing in the mode "rules", %s`, why)
+		}
+	}
+	if !root.v.Member("tools").Exists() {
+		for _, name := range []string{"unlisted", "hideUnlisted"} {
+			warn(name, `without "tools": every tool of the server is shown, and none is refused for want of an entry`)
+		}
+	}
+	if s.PinRules {
+		warn("pinRules", "where there is no slip to hold the rules against: whoever can write their files can change them")
+	}
+	warn("maxWaiting", "where no call waits for another")
+	for _, name := range []string{"denialsPerHour", "callIdInMeta", "detailNames"} {
+		warn(name, "which writes no receipt and no denial")
+	}
 }
 
 // needed notes what the mode "enforce" cannot do without.

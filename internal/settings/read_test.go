@@ -398,3 +398,32 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// What does nothing in the mode "rules" is told; what serves the other mode too is not.
+func TestWhatDoesNothingInModeRules(t *testing.T) {
+	warned := func(members string) []string {
+		t.Helper()
+		s, problems := settings.Read("e.json", []byte(`{"name":"n","service":"s","mode":"rules","server":{"command":"c"}`+members+`}`))
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", members, problems)
+		}
+		var at []string
+		for _, w := range s.Warnings {
+			if strings.Contains(w.Msg, `does nothing in the mode "rules"`) {
+				at = append(at, w.Pointer)
+			}
+		}
+		return at
+	}
+	for members, want := range map[string]string{
+		`,"unlisted":"refuse","hideUnlisted":true`:                                                            "/unlisted /hideUnlisted",
+		`,"unlisted":"refuse","hideUnlisted":true,"tools":{"t":{"action":"a"}}`:                               "",
+		`,"pinRules":true,"maxWaiting":1,"denialsPerHour":1,"callIdInMeta":false,"detailNames":"provared"`:    "/pinRules /maxWaiting /denialsPerHour /callIdInMeta /detailNames",
+		`,"pinRules":false,"tell":"say","timeout":1,"validateArguments":true,"pinTools":"p","passThrough":[]`: "",
+		`,"executor":{"keys":"k"}`: "",
+	} {
+		if got := strings.Join(warned(members), " "); got != want {
+			t.Errorf("%s: warned of %q, expected %q", members, got, want)
+		}
+	}
+}
