@@ -391,19 +391,24 @@ func (w *world) holdTools() {
 			counted[l.Action] = l.Unit
 		}
 	}
-	for _, t := range w.settings.Tools.All() {
-		at := "/tools/" + problem.EscapePointer(t.Name)
-		if !allowed[t.Action] {
-			w.warn(at, "the slip does not allow the action %q, so every call of this tool is refused", t.Action)
-			continue
+	hold := func(at, action, tool string, amount *settings.Amount) {
+		if !allowed[action] {
+			w.warn(at, "the slip does not allow the action %q, so every call of %s is refused", action, tool)
+			return
 		}
-		switch unit := counted[t.Action]; {
+		switch unit := counted[action]; {
 		case unit == "":
-		case t.Amount == nil:
-			w.warn(at, "the slip limits the action %q by %s, and this tool has no amount: every call of it is refused", t.Action, unit)
-		case t.Amount.Unit != unit:
-			w.warn(at, "the slip limits the action %q by %s, and this tool's amount is in %s: every call of it is refused", t.Action, unit, t.Amount.Unit)
+		case amount == nil:
+			w.warn(at, "the slip limits the action %q by %s, and %s has no amount: every call of it is refused", action, unit, tool)
+		case amount.Unit != unit:
+			w.warn(at, "the slip limits the action %q by %s, and this tool's amount is in %s: every call of it is refused", action, unit, amount.Unit)
 		}
+	}
+	for _, t := range w.settings.Tools.All() {
+		hold("/tools/"+problem.EscapePointer(t.Name), t.Action, "this tool", t.Amount)
+	}
+	if action := w.settings.Unlisted; action != "" && !w.settings.HideUnlisted {
+		hold("/unlisted", action, "a tool with no entry", nil)
 	}
 	if receipts.IsDevelopment(slip) {
 		w.warn("/agent/slip", "the slip was signed by a stand-in for a passkey, made for development: no person gave this permission")
