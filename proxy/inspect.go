@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -24,6 +25,23 @@ type ListedTool struct {
 	Name        string
 	Definition  []byte // the whole tool object, as the server wrote it
 	Fingerprint string // of its canonical form
+}
+
+// Schema says what is wrong with the tool's inputSchema: an error for which every call
+// of the tool is refused, or the pointers of the keywords that cannot be compiled, so
+// that no arguments are held against them.
+func (t ListedTool) Schema() (omitted []string, err error) {
+	d := new(definition)
+	if err := d.doc.Parse(t.Definition, ijson.Options{Depth: serverDepth, Doubles: true, AnyName: true}); err != nil {
+		return nil, fmt.Errorf("reading the tool's definition: %w", err)
+	}
+	if err := d.ready(t.Name, slog.New(slog.DiscardHandler)); err != nil {
+		return nil, err
+	}
+	if d.schema == nil {
+		return nil, nil
+	}
+	return d.schema.omitted, nil
 }
 
 // Revisions of the protocol that an inspection speaks: the last with a handshake,

@@ -12,6 +12,7 @@ import (
 	"countersign/internal/problem"
 	"countersign/internal/settings"
 	"countersign/proxy"
+	"countersign/rules"
 	"countersign/rulestest"
 )
 
@@ -122,6 +123,9 @@ func (w *world) holdLive(inventory *proxy.Inventory) *liveServer {
 				w.warn("/pinTools", `the server's tool %s %s: it is hidden and refused; look at it, then "countersign pin"`, problem.Quoted(tool.Name), why)
 			}
 		}
+		if t.Open {
+			t.Open = w.holdCallable(tool)
+		}
 		live.Tools = append(live.Tools, t)
 	}
 	for _, e := range s.Tools.All() {
@@ -139,6 +143,29 @@ func (w *world) holdLive(inventory *proxy.Inventory) *liveServer {
 		}
 	}
 	return live
+}
+
+// holdCallable warns of what of a tool is such that the guard refuses every call of
+// it, or does not hold arguments against all of its schema. It says whether the tool
+// can be called.
+func (w *world) holdCallable(tool proxy.ListedTool) bool {
+	if rules.IsMethod(tool.Name) {
+		w.warn("/server", "the server's tool %s has the name of a method, which rules could not tell from it: every call of it is refused", problem.Quoted(tool.Name))
+		return false
+	}
+	omitted, err := tool.Schema()
+	if err != nil {
+		w.warn("/server", "the server's tool %s: %v; every call of it is refused", problem.Quoted(tool.Name), err)
+		return false
+	}
+	if len(omitted) > 0 && w.settings.ValidateArguments {
+		names := strings.Join(quoted(omitted[:min(len(omitted), maxNamed)]), ", ")
+		if more := len(omitted) - maxNamed; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		w.warn("/validateArguments", "of the input schema of the tool %s these keywords cannot be compiled, and arguments are not held against them: %s", problem.Quoted(tool.Name), names)
+	}
+	return true
 }
 
 // holdAmount warns where the argument that is a tool's amount does not stand in
