@@ -44,8 +44,9 @@ type Call struct {
 // refusal is why a call that was read is not made.
 type refusal struct {
 	by, code, rule string
-	say            string // for the agent
-	note           string // for the ledger alone
+	say            string             // for the agent
+	note           string             // for the ledger alone
+	watched        []receipts.Watched // of a request that is no call; a call's are in its record
 }
 
 // callParams are the members that params of a tools/call may have.

@@ -71,11 +71,29 @@ func (p *Pipeline) keeps(m *Message, peer Peer) (*fault, *refusal) {
 		ClientName: peer.ClientName, ClientVersion: peer.ClientVersion, Now: p.now(),
 		Facts: facts,
 	})
+	watched := p.watched(d)
 	if d.Verdict == engine.Allowed {
-		p.watched(d)
+		p.noticeWatched(m.Method, watched)
 		return nil, nil
 	}
-	return nil, p.refusedBy(d)
+	no := p.refusedBy(d)
+	no.watched = watched
+	return nil, no
+}
+
+// noticeWatched puts on record that watching rules would have refused a request that
+// passes. It has no line of its own that theirs could be of.
+func (p *Pipeline) noticeWatched(method string, watched []receipts.Watched) {
+	if len(watched) == 0 {
+		return
+	}
+	text := fmt.Sprintf("the watching rule %s would have refused %s (%s)", watched[0].Rule, method, watched[0].Code)
+	if more := len(watched) - 1; more > 0 {
+		text += fmt.Sprintf(", and so would %d more", more)
+	}
+	if err := p.chain.Notice(receipts.Notice{What: "watched", Text: text}); err != nil {
+		p.log.Error("recording a notice", "err", err)
+	}
 }
 
 // refuseRequest records that a request other than tools/call was refused, and
@@ -88,7 +106,8 @@ func (p *Pipeline) refuseRequest(ctx context.Context, m *Message, peer Peer, no 
 		defer turn.Release()
 		record := receipts.Call{
 			Tool: m.Method, Arguments: m.Params.Raw(), Upstream: p.cfg.Upstream,
-			Client: receipts.Client{Name: peer.ClientName, Version: peer.ClientVersion},
+			Client:  receipts.Client{Name: peer.ClientName, Version: peer.ClientVersion},
+			Watched: no.watched,
 		}
 		if p.recorded {
 			record.Details = []receipts.Detail{{Name: detailArguments, SHA256: digest(m.Params)}}

@@ -50,3 +50,25 @@ func TestRulesOnRequests(t *testing.T) {
 	}
 	w.pings(passed + 1)
 }
+
+// A watching rule for a request that is no call is kept in the ledger too, whether
+// others refuse the request or none does.
+func TestWatchedRequests(t *testing.T) {
+	chain := newMemory()
+	w := guard(t, proxy.Config{Tools: tools("echo")}, ruleset(t,
+		`{"id":"watch","tools":["resources/read"],"mode":"watch","refuse":{"some":"/**","contains":"secret"}},`+
+			`{"id":"no","tools":["resources/read"],"refuse":{"arg":"/uri","is":"secret:2"}}`), chain)
+	for i, uri := range []string{"plain", "secret:1"} {
+		w.agent(fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":%q}}`, uri))
+		w.toServer.want(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":%q}}`, i+1, uri))
+		w.server(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, i+1))
+		w.toAgent.want(`{"jsonrpc":"2.0","id":"x","result":{}}`)
+	}
+	w.agent(`{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"secret:2"}}`)
+	w.toAgent.want(faultLine(`"x"`, -32602, "refused by the rule test/no: its test is of the argument /uri"))
+	w.close()
+	chain.wantEvents(t, "notice watched", "refused rule condition resources/read (no denial)")
+	if got := chain.no[0].Watched; len(got) != 1 || got[0].Rule != "test/watch" || got[0].Code != "condition" {
+		t.Errorf("on record as watched: %v", got)
+	}
+}
