@@ -104,7 +104,10 @@ func (r Refusal) tell(level string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "refused by the rule %s: ", r.id())
 	where := "the arguments"
-	if r.Pointer != "" {
+	switch {
+	case r.Test == CEL: // which may ask for no argument at all
+		where = "the call"
+	case r.Pointer != "":
 		where = "the argument " + r.Pointer
 	}
 	switch {

@@ -64,3 +64,22 @@ func TestWhatIsOffered(t *testing.T) {
 		})
 	}
 }
+
+// What is on record says why a tool is not offered; the agent is told the same of all.
+func TestWhyAToolIsNotOffered(t *testing.T) {
+	glob := func(begins string) proxy.ToolGlob {
+		return proxy.ToolGlob{Match: func(name string) bool { return strings.HasPrefix(name, begins) }, Tool: proxy.Tool{Action: "a"}}
+	}
+	chain := newMemory()
+	w := guard(t, proxy.Config{Globs: []proxy.ToolGlob{glob("read_"), glob("read")}}, nil, chain)
+	w.agent(callOf("1", "read_x", `{}`), callOf("2", "other", `{}`))
+	for _, id := range []string{"1", "2"} {
+		w.toAgent.want(refusedLine(id, "this tool is not offered here"))
+	}
+	w.close()
+	for i, want := range []string{"two globs of the settings name it", "no entry in the settings"} {
+		if got := chain.no[i].Note; got != want {
+			t.Errorf("call %d: on record as %q, expected %q", i+1, got, want)
+		}
+	}
+}

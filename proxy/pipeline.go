@@ -193,6 +193,9 @@ func (p *Pipeline) name(ctx context.Context, c *Call) error {
 	entry, offered := p.cfg.offered(c.tool)
 	if !offered {
 		note := "no entry in the settings"
+		if _, n := p.cfg.tool(c.tool); n > 1 {
+			note = "two globs of the settings name it"
+		}
 		if d, _ := p.tools.find(c.tool); d != nil {
 			note += "; the server has such a tool"
 		}
