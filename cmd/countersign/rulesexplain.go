@@ -21,8 +21,9 @@ import (
 // maxCall is the most bytes of a call that is read from a file.
 const maxCall = 32 << 20
 
-// suiteOf compiles rules files for judging single calls.
-func suiteOf(paths []string) (*rulestest.Suite, error) {
+// suiteOf compiles rules files for judging single calls, with what the file tools,
+// if any, says of the server.
+func suiteOf(paths []string, tools string) (*rulestest.Suite, error) {
 	files, err := readSources(paths)
 	if err != nil {
 		return nil, err
@@ -31,7 +32,13 @@ func suiteOf(paths []string) (*rulestest.Suite, error) {
 	if err := problems.Err(); err != nil {
 		return nil, hint(err, `"countersign rules check" says the same and more`)
 	}
-	return rulestest.NewSuite(set, nil, testOptions())
+	var server *rulestest.Server
+	if tools != "" {
+		if server, err = readTools(tools); err != nil {
+			return nil, err
+		}
+	}
+	return rulestest.NewSuite(set, server, testOptions())
 }
 
 // explained is one judgement in the JSON answer of rules explain.
@@ -47,7 +54,7 @@ type explained struct {
 }
 
 func (p *program) rulesExplainCommand() *cobra.Command {
-	var call, now string
+	var call, now, tools string
 	cmd := p.answers(&cobra.Command{
 		Use:   "explain FILE… --call FILE|-",
 		Short: "Show why rules decide one call as they do",
@@ -57,6 +64,9 @@ passed. The call is an object as a case of a test file has it:
 
   {"tool": "read_file", "arguments": {"path": "/srv/work/a.txt"}}
 
+The guard also knows the server's tools: their annotations, and the names of their
+arguments, which an argument may not differ from in case alone. --tools gives them.
+
 Exit codes: 0 the call is allowed; 1 it is refused; 2 it could not be judged.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -64,7 +74,7 @@ Exit codes: 0 the call is allowed; 1 it is refused; 2 it could not be judged.`,
 			if err != nil {
 				return err
 			}
-			suite, err := suiteOf(args)
+			suite, err := suiteOf(args, tools)
 			if err != nil {
 				return err
 			}
@@ -81,6 +91,7 @@ Exit codes: 0 the call is allowed; 1 it is refused; 2 it could not be judged.`,
 	})
 	cmd.Flags().StringVar(&call, "call", "", "the call's file, - for standard input")
 	cmd.Flags().StringVar(&now, "now", "", "the time of the call (RFC 3339); the present one if not given")
+	cmd.Flags().StringVar(&tools, "tools", "", "a file with the server's answer to tools/list")
 	cmd.MarkFlagRequired("call")
 	return cmd
 }
@@ -155,7 +166,7 @@ The files are read again before each line, so an edit counts at once.`,
 }
 
 func (p *program) tryRules(paths []string) error {
-	if _, err := suiteOf(paths); err != nil {
+	if _, err := suiteOf(paths, ""); err != nil {
 		return err
 	}
 	prompt := func() {}
@@ -172,7 +183,7 @@ func (p *program) tryRules(paths []string) error {
 		call, err := callOf(line)
 		var suite *rulestest.Suite
 		if err == nil {
-			suite, err = suiteOf(paths)
+			suite, err = suiteOf(paths, "")
 		}
 		if err == nil {
 			c, problems := rulestest.ReadCall("call", call)
