@@ -103,7 +103,7 @@ func (p *Pins) Set() string {
 
 func (p *Pins) appendTools(b []byte, indent, end string) []byte {
 	b = append(b, '{')
-	for i, name := range slices.Sorted(maps.Keys(p.tools)) {
+	for i, name := range p.Names() {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -121,6 +121,9 @@ func (p *Pins) Append(b []byte) []byte {
 
 // Len is the number of tools.
 func (p *Pins) Len() int { return len(p.tools) }
+
+// Names are the names of the tools, sorted.
+func (p *Pins) Names() []string { return slices.Sorted(maps.Keys(p.tools)) }
 
 // Compare says what is different in other, by name: what is new there, what has
 // another definition, and what is gone.

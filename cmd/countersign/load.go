@@ -145,6 +145,12 @@ func (w *world) readPins() {
 	}
 	if w.pins, err = proxy.ReadPins(b); err != nil {
 		w.fault("/pinTools", `the pin file %s: %v; look at the tools and write it anew with "countersign pin"`, path, err)
+		return
+	}
+	for _, name := range w.pins.Names() {
+		if _, err := w.settings.Tools.Find(name); err != nil {
+			w.warn("/tools", "every call of the pinned tool %s is refused: %v", problem.Quoted(name), err)
+		}
 	}
 }
 
