@@ -116,11 +116,11 @@ func (r Refusal) tell(level string) string {
 	case r.Test == "":
 		b.WriteString("its condition")
 	case !r.Found:
-		fmt.Fprintf(&b, "nothing is there to hold against its test %s of %s", r.Test, where)
+		fmt.Fprintf(&b, "nothing is there to hold against its test %q of %s", r.Test, where)
 	case r.Code == CannotJudge:
-		fmt.Fprintf(&b, "its test %s cannot judge %s", r.Test, where)
+		fmt.Fprintf(&b, "its test %q cannot judge %s", r.Test, where)
 	default:
-		fmt.Fprintf(&b, "its test %s of %s", r.Test, where)
+		fmt.Fprintf(&b, "its test %q of %s", r.Test, where)
 	}
 	if level == "test" {
 		if r.why != "" {

@@ -42,7 +42,7 @@ func Example() {
 	// Output:
 	// allowed
 	// refused
-	// condition - refused by the rule files/stay-in-workspace: its test path of the argument /path. Only files in the workspace may be read.
+	// condition - refused by the rule files/stay-in-workspace: its test "path" of the argument /path. Only files in the workspace may be read.
 	// refused
-	// cannot-judge - refused by the rule files/stay-in-workspace: its test path cannot judge the argument /path. Only files in the workspace may be read.
+	// cannot-judge - refused by the rule files/stay-in-workspace: its test "path" cannot judge the argument /path. Only files in the workspace may be read.
 }

@@ -34,11 +34,11 @@ func TestRulesOnRequests(t *testing.T) {
 	pass("completion/complete", `{"argument":{"name":"a","value":"b"},"ref":{"name":"p","type":"ref/prompt"}}`)
 
 	w.agent(`{"jsonrpc":"2.0","id":"r1","method":"resources/read","params":{"uri":"file:///etc/passwd"}}`)
-	w.toAgent.want(faultLine(`"r1"`, -32602, "refused by the rule test/read: its test is of the argument /uri"))
+	w.toAgent.want(faultLine(`"r1"`, -32602, `refused by the rule test/read: its test "is" of the argument /uri`))
 	w.agent(`{"jsonrpc":"2.0","id":"r2","method":"prompts/get","params":{"name":"bad"}}`)
-	w.toAgent.want(faultLine(`"r2"`, -32602, "refused by the rule test/prompt: its test is of the argument /name"))
+	w.toAgent.want(faultLine(`"r2"`, -32602, `refused by the rule test/prompt: its test "is" of the argument /name`))
 	w.agent(`{"jsonrpc":"2.0","id":"r3","method":"completion/complete","params":{"argument":{"name":"a","value":"a secret"}}}`)
-	w.toAgent.want(faultLine(`"r3"`, -32602, "refused by the rule test/complete: its test contains of the argument /*/*"))
+	w.toAgent.want(faultLine(`"r3"`, -32602, `refused by the rule test/complete: its test "contains" of the argument /*/*`))
 	chain.wantEvents(t,
 		"refused rule condition resources/read (no denial)",
 		"refused rule condition prompts/get (no denial)",
