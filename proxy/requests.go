@@ -99,7 +99,7 @@ func (p *Pipeline) noticeWatched(method string, watched []receipts.Watched) {
 // refuseRequest records that a request other than tools/call was refused, and
 // answers it.
 func (p *Pipeline) refuseRequest(ctx context.Context, m *Message, peer Peer, no *refusal) Reply {
-	p.log.Info("refused a request", "method", short(m.Method), "by", no.by, "code", no.code, "rule", no.rule)
+	p.log.Info("refused a request", no.attributes("method", m.Method)...)
 	r := Reply{Line: errorLine(m.ID.Raw(), codeParams, no.say)}
 	turn, err := p.chain.Take(ctx)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 // refuse ends a call that is not made: it is on record before the agent is told.
 func (p *Pipeline) refuse(c *Call, turn Turn) Reply {
 	err := turn.Refuse(receipts.Refused{Call: c.record, By: c.no.by, Code: c.no.code, Rule: c.no.rule, Note: c.no.note})
-	p.log.Info("refused a call", "tool", short(c.tool), "by", c.no.by, "code", c.no.code, "rule", c.no.rule, "note", c.no.note)
+	p.log.Info("refused a call", c.no.attributes("tool", c.tool)...)
 	r := Reply{Line: c.toolError(c.no.say)}
 	if err != nil {
 		p.log.Error("recording a refusal", "err", err)
@@ -23,6 +23,19 @@ func (p *Pipeline) refuse(c *Call, turn Turn) Reply {
 		}
 	}
 	return r
+}
+
+// attributes are what the log says of a refusal: the name of the tool or method, and
+// what is known beside it.
+func (r *refusal) attributes(kind, name string) []any {
+	all := []any{kind, short(name), "by", r.by, "code", r.code}
+	if r.rule != "" {
+		all = append(all, "rule", r.rule)
+	}
+	if r.note != "" {
+		all = append(all, "note", r.note)
+	}
+	return all
 }
 
 // answer is the step Answer.
