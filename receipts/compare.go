@@ -171,7 +171,7 @@ func (k *keptList) missing(r *CompareReport) {
 // checks the ledger's chain and signatures; those of the book are for [VerifyBook].
 // An error is one of reading.
 func Compare(in CompareInput) (CompareReport, error) {
-	var r CompareReport
+	r := CompareReport{Differences: []Difference{}, LedgerOnly: []LedgerOnly{}, Unsound: []string{}, Altered: []string{}} // in JSON a list is one also where it is empty
 	receipts, denials := keptList{of: KindStub}, keptList{of: KindDenial}
 	s := ledgerState{key: in.PublicKey}
 	var book, no known
@@ -212,7 +212,7 @@ func Compare(in CompareInput) (CompareReport, error) {
 				r.Aside = b.File
 			default:
 				r.Earlier += len(receipts.list) + len(denials.list)
-				r.LedgerOnly = nil
+				r.LedgerOnly = []LedgerOnly{}
 				book, no = nil, nil
 				receipts, denials = keptList{of: KindStub}, keptList{of: KindDenial}
 			}

@@ -56,7 +56,7 @@ func VerifyDenials(r io.Reader, book DeniedBook) ([]DenialEntry, error) {
 		if len(out) == maxDenials {
 			return out, problem(CodeTooLarge, "there are more than %d denials", maxDenials)
 		}
-		e := DenialEntry{Index: len(out)}
+		e := DenialEntry{Index: len(out), Problems: []Problem{}}
 		fail := func(err error) { e.Problems = append(e.Problems, asProblem(err)) }
 		rec, err := p.denial(line)
 		switch {

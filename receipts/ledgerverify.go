@@ -134,7 +134,8 @@ func (r *LedgerReport) add(line int64, format string, args ...any) {
 // signature, that each call has its outcome, that the digests of a call's stub
 // are those of what the line holds. An error is one of reading r.
 func VerifyLedger(r io.Reader, o LedgerOptions) (LedgerReport, error) {
-	rep := LedgerReport{KeyGiven: o.PublicKey != nil, Kinds: map[string]int{}}
+	rep := LedgerReport{KeyGiven: o.PublicKey != nil, Kinds: map[string]int{},
+		Problems: []LedgerProblem{}, Recovered: []int64{}, NotShown: []string{}} // in JSON a list is one also where it is empty
 	s := ledgerState{key: o.PublicKey, unsigned: o.Unsigned}
 	var tree Tree
 	wanted := make(map[string]bool, len(o.Receipts))
