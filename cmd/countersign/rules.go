@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"countersign/engine"
-	"countersign/internal/pathtext"
 	"countersign/internal/plainfile"
 	"countersign/internal/problem"
 	"countersign/rules"
@@ -85,7 +85,7 @@ func (p *program) checkRules(files []rules.Source, tools string) error {
 	}{OK: len(problems) == 0, Problems: tell(problems), Warnings: []told{}, Files: []checkedFile{}}
 	var warnings rules.Problems
 	if set != nil && answer.OK {
-		e, err := engine.New(set, engine.Options{Disk: pathtext.OS{}})
+		e, err := engine.New(set, engineOptions())
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (p *program) tellPlace(word string, x problem.Problem, files []rules.Source
 	}
 	for _, f := range files {
 		if f.Path == x.File {
-			fmt.Fprint(p.out, x.Excerpt(f.Data))
+			p.say("%s", strings.TrimSuffix(x.Excerpt(f.Data), "\n"))
 		}
 	}
 }

@@ -137,7 +137,9 @@ func (p *program) explain(j rulestest.Judged) error {
 		}
 	} else {
 		p.say("%s", j)
-		fmt.Fprint(p.out, d.Trace.Text())
+		if trace := d.Trace.Text(); trace != "" {
+			p.say("%s", strings.TrimSuffix(trace, "\n"))
+		}
 		if told := d.Tell("rule"); told != "" && j.Unreadable == "" {
 			p.say("the agent is told: %s", told)
 		}
