@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,8 +14,13 @@ type deadlines struct {
 
 	mu    sync.Mutex // guards what follows
 	queue []deadline // by at
+	room  int        // entries up to which queue is not gone through
 	armed bool
 }
+
+// leastQueue is how many entries, settled or not, are never gone through: each may
+// hold a call of bodyLimit bytes.
+const leastQueue = 8
 
 // timed is a request whose time runs.
 type timed interface {
@@ -33,6 +39,12 @@ func (d *deadlines) add(r timed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.settle()
+	if len(d.queue) >= max(d.room, leastQueue) {
+		// Settled ones behind one that goes on. Going through all when they have
+		// doubled costs each a constant.
+		d.queue = slices.DeleteFunc(d.queue, func(e deadline) bool { return e.of.settled() })
+		d.room = 2 * len(d.queue)
+	}
 	d.queue = append(d.queue, deadline{now.Add(d.after), r})
 	if !d.armed {
 		d.armed = true
@@ -64,6 +76,7 @@ func (d *deadlines) look() {
 		if r := d.queue[0].of; !r.settled() {
 			late = append(late, r)
 		}
+		d.queue[0] = deadline{} // the array lives on
 		d.queue = d.queue[1:]
 	}
 	d.settle()
