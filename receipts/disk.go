@@ -328,7 +328,7 @@ func openLock(path string) (*os.File, error) {
 		err = notLock(path)
 	}
 	if err == nil {
-		// Where links cannot be refused at opening, this is what finds them.
+		// What was put in its place meanwhile would be locked by another guard.
 		var there os.FileInfo
 		if there, err = os.Lstat(path); err == nil && !os.SameFile(there, opened) {
 			err = notLock(path)

@@ -6,6 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
+)
+
+// Flags for [os.OpenFile].
+const (
+	NoWait   = syscall.O_NONBLOCK // the opening of a pipe does not wait for the other end
+	NoFollow = syscall.O_NOFOLLOW // a symbolic link in the file's place is refused
 )
 
 // Open opens a plain file for reading, through links. The error of anything else

@@ -44,15 +44,14 @@ const (
 
 // Defaults of the paths, from the settings file's folder.
 const (
-	DefaultLedgerKey   = "keys/ledger.key"
-	DefaultLedgerOf    = "ledgers/%s.jsonl" // %s: the agent's name
-	DefaultAgentName   = "agent"            // of agent, which has no name of its own
-	DefaultEndpoint    = "/mcp"
-	DefaultHost        = "127.0.0.1"
-	DefaultPort        = 8796
-	DefaultSignListen  = "127.0.0.1:8797"
-	DefaultSignOrigin  = "http://localhost:8797"
-	DefaultPassThrough = "*"
+	DefaultLedgerKey  = "keys/ledger.key"
+	DefaultLedgerOf   = "ledgers/%s.jsonl" // %s: the agent's name
+	DefaultAgentName  = "agent"            // of agent, which has no name of its own
+	DefaultEndpoint   = "/mcp"
+	DefaultHost       = "127.0.0.1"
+	DefaultPort       = 8796
+	DefaultSignListen = "127.0.0.1:8797"
+	DefaultSignOrigin = "http://localhost:8797"
 )
 
 // Settings is one settings file, read whole. Every path in it is joined to the
