@@ -108,9 +108,12 @@ func (p *program) testArgs(cmd *cobra.Command, args []string, f *testFlags) ([]s
 		return nil, fmt.Errorf("--log %q, expected text or json", p.logAs)
 	}
 	f.wantMin, f.wantKilled = cmd.Flags().Changed("min"), cmd.Flags().Changed("min-killed")
-	for name, n := range map[string]int{"min": f.least, "min-killed": f.leastKilled} {
-		if n < 0 || n > 100 {
-			return nil, fmt.Errorf("--%s %d, expected a percentage from 0 to 100", name, n)
+	for _, of := range []struct {
+		flag string
+		n    int
+	}{{"min", f.least}, {"min-killed", f.leastKilled}} {
+		if of.n < 0 || of.n > 100 {
+			return nil, fmt.Errorf("--%s %d, expected a percentage from 0 to 100", of.flag, of.n)
 		}
 	}
 	if f.tries < 0 {
@@ -166,8 +169,9 @@ func (p *program) loadAndTest(ctx context.Context, paths []string, f *testFlags)
 	case len(problems) > 0:
 		err = problems.Err()
 	default:
-		if err = p.testSuites(ctx, suites, f); !errors.Is(err, errNothing) {
-			return suites, err
+		var reports []*rulestest.Report
+		if reports, err = p.testSuites(ctx, suites, f); err == nil {
+			return suites, p.tellTests(reports, f)
 		}
 		faults = append(faults, rulestest.Fault(paths[0], err))
 	}
@@ -177,9 +181,6 @@ func (p *program) loadAndTest(ctx context.Context, paths []string, f *testFlags)
 	}
 	return suites, errors.Join(err, told)
 }
-
-// errNothing says that no case ran.
-var errNothing = errors.New("no case ran")
 
 // reports are the files that were asked for.
 func (f *testFlags) reports(reports []*rulestest.Report, faults []rulestest.Finding) []reportFile {
@@ -193,7 +194,8 @@ func (f *testFlags) reports(reports []*rulestest.Report, faults []rulestest.Find
 	return slices.DeleteFunc(all, func(r reportFile) bool { return r.path == "" || r.option == "html" && len(faults) > 0 })
 }
 
-func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *testFlags) error {
+// testSuites runs the suites. An error says why there is no result.
+func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *testFlags) ([]*rulestest.Report, error) {
 	var reports []*rulestest.Report
 	cases, passed := 0, true
 	for _, s := range suites {
@@ -206,7 +208,7 @@ func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *
 		}
 		r, err := s.Run(ctx, rulestest.RunOptions{Match: f.match, FailFast: f.failFast, Coverage: f.coverage})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		reports = append(reports, r)
 		if r.Failed() > 0 {
@@ -214,7 +216,7 @@ func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *
 		}
 	}
 	if rulestest.Exit(reports) == rulestest.ExitFaulty {
-		return hint(fmt.Errorf("%w: of %s none matches --run %q", errNothing, plural(cases, "case"), f.run), "a run of nothing is not a pass")
+		return nil, hint(fmt.Errorf("no case ran: of %s none matches --run %q", plural(cases, "case"), f.run), "a run of nothing is not a pass")
 	}
 	if f.mutants && !passed {
 		p.note("no mutant was tried, since a case fails")
@@ -227,18 +229,12 @@ func (p *program) testSuites(ctx context.Context, suites []*rulestest.Suite, f *
 		for _, r := range reports {
 			var err error
 			if r.Mutants, err = r.Suite.Mutate(ctx, rulestest.MutantOptions{Tries: tries}); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	f.missed(reports)
-	if err := p.tellTests(reports, f); err != nil {
-		return err
-	}
-	if rulestest.Exit(reports) != rulestest.ExitPassed {
-		return errNo
-	}
-	return nil
+	return reports, nil
 }
 
 // missed notes the thresholds that each suite missed.
@@ -266,20 +262,31 @@ func (f *testFlags) missed(reports []*rulestest.Report) {
 	}
 }
 
-// tellTests writes the answer in each form that was asked for.
+// tellTests writes the answer, errNo where it is no, in each form that was asked for.
 func (p *program) tellTests(reports []*rulestest.Report, f *testFlags) error {
 	if err := writeReports(f.reports(reports, nil)); err != nil {
 		return err
 	}
+	var err error
 	switch {
 	case p.asJSON:
-		return rulestest.WriteJSON(p.out, reports)
+		err = rulestest.WriteJSON(p.out, reports)
 	case f.github:
-		return rulestest.WriteGitHub(p.out, findings(reports))
+		err = rulestest.WriteGitHub(p.out, findings(reports))
 	case f.tap:
-		return rulestest.WriteTAP(p.out, reports)
+		err = rulestest.WriteTAP(p.out, reports)
+	default:
+		err = p.tellText(reports, f.verbose)
 	}
-	if err := rulestest.WriteText(p.out, reports, f.verbose); err != nil {
+	if err == nil && rulestest.Exit(reports) != rulestest.ExitPassed {
+		return errNo
+	}
+	return err
+}
+
+// tellText writes the answer for people.
+func (p *program) tellText(reports []*rulestest.Report, verbose bool) error {
+	if err := rulestest.WriteText(p.out, reports, verbose); err != nil {
 		return err
 	}
 	for _, r := range reports {
@@ -289,7 +296,7 @@ func (p *program) tellTests(reports []*rulestest.Report, f *testFlags) error {
 			}
 		}
 		if r.Mutants != nil {
-			if err := r.Mutants.WriteText(p.out, f.verbose); err != nil {
+			if err := r.Mutants.WriteText(p.out, verbose); err != nil {
 				return err
 			}
 		}

@@ -132,8 +132,12 @@ func TestWatchInterrupted(t *testing.T) {
 	for _, args := range [][]string{{"rules", "test", "--watch", dir}, {"rules", "test", dir}} {
 		var out, errs strings.Builder
 		p := &program{in: strings.NewReader(""), out: &out, err: &errs, now: time.Now}
-		if code := p.run(ctx, args); code != exitCannot {
+		report := filepath.Join(t.TempDir(), "junit.xml")
+		if code := p.run(ctx, append(args, "--junit", report)); code != exitCannot {
 			t.Errorf("%v: exit code %d, want %d: %s%s", args, code, exitCannot, &out, &errs)
+		}
+		if b, err := os.ReadFile(report); err != nil || !strings.Contains(string(b), "<error ") {
+			t.Errorf("%v: the report says no error: %v %s", args, err, b)
 		}
 	}
 }
