@@ -92,8 +92,8 @@ func (s *Secrets) Clean(line []byte) []byte {
 	if s == nil {
 		return line
 	}
-	clean, n := s.take(line)
-	if rest := bytes.TrimSpace(clean); n == 0 && slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.partIn(rest) }) {
+	clean, _ := s.take(line)
+	if rest := bytes.TrimSpace(clean); slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.partIn(rest) }) {
 		return []byte(Removed)
 	}
 	return clean

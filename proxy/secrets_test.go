@@ -157,6 +157,10 @@ func TestSecretsOverLines(t *testing.T) {
 			}
 		}
 	}
+	// A whole one on the line does not let the part of another through.
+	if got := string(s.Clean([]byte("first " + token + ", then " + key[:60]))); got != proxy.Removed {
+		t.Errorf("a part behind a whole one: %q", got)
+	}
 	for _, text := range []string{"", "ready", "listening on 127.0.0.1", "0123456", "AgEAAoI"} {
 		if got := string(s.Clean([]byte(text))); got != text {
 			t.Errorf("%q became %q", text, got)
