@@ -18,9 +18,9 @@ func TestFactsThatThereAreNot(t *testing.T) {
 		w := guard(t, proxy.Config{Mode: proxy.RulesOnly}, ruleset(t, list), nil)
 		w.agent(callOf("1", "t", `{}`))
 		w.listed(1, plain("t"))
-		w.toAgent.want(refusedLine("1", "refused by the rule test/tool: its test cel cannot judge the call"))
+		w.toAgent.want(refusedLine("1", "refused by the rule test/tool: its test \"cel\" cannot judge the call"))
 		w.agent(read)
-		w.toAgent.want(faultLine("2", -32602, "refused by the rule test/method: its test cel cannot judge the call"))
+		w.toAgent.want(faultLine("2", -32602, "refused by the rule test/method: its test \"cel\" cannot judge the call"))
 		w.close()
 
 		w = guard(t, proxy.Config{Mode: proxy.RulesOnly, Agent: "a", Upstream: "u"}, ruleset(t, list), nil)

@@ -65,7 +65,7 @@ func TestWatchedRequests(t *testing.T) {
 		w.toAgent.want(`{"jsonrpc":"2.0","id":"x","result":{}}`)
 	}
 	w.agent(`{"jsonrpc":"2.0","id":"x","method":"resources/read","params":{"uri":"secret:2"}}`)
-	w.toAgent.want(faultLine(`"x"`, -32602, "refused by the rule test/no: its test is of the argument /uri"))
+	w.toAgent.want(faultLine(`"x"`, -32602, "refused by the rule test/no: its test \"is\" of the argument /uri"))
 	w.close()
 	chain.wantEvents(t, "notice watched", "refused rule condition resources/read (no denial)")
 	if got := chain.no[0].Watched; len(got) != 1 || got[0].Rule != "test/watch" || got[0].Code != "condition" {
