@@ -95,13 +95,8 @@ func (r *Rules) looks(tool string, d *definition, pointers [][]string) (*looks.N
 		if l, ok := r.names[tool]; ok && l.of == d {
 			return l.looks, l.err
 		}
-		names := r.engine.KnownNames(tool)
-		for _, p := range names.Pointers {
-			if segs := point(p); len(segs) > 0 {
-				k.Pointers = append(k.Pointers, segs)
-			}
-		}
-		k.Anywhere = names.Anywhere
+		known := r.engine.KnownNames(tool)
+		k.Pointers, k.Anywhere = append(known.Pointers, pointers...), known.Anywhere
 	}
 	l := looked{of: d}
 	l.looks, l.err = looks.New(rootOf(d), k)
@@ -115,19 +110,6 @@ func (r *Rules) looks(tool string, d *definition, pointers [][]string) (*looks.N
 		r.names[tool] = l
 	}
 	return l.looks, l.err
-}
-
-// point gives a pointer's segments up to where it stands for any depth.
-func point(p rules.Pointer) (segs []string) {
-	for _, s := range p.Segments {
-		switch s.Kind {
-		case rules.Name:
-			segs = append(segs, s.Name)
-		case rules.Any, rules.Element:
-			segs = append(segs, looks.Any)
-		}
-	}
-	return segs
 }
 
 // rootOf is the compiled schema of a definition, nil without one.

@@ -10,7 +10,6 @@ import (
 	"countersign/engine"
 	"countersign/internal/ijson"
 	"countersign/internal/looks"
-	"countersign/rules"
 )
 
 // names are the names that the members of tools' arguments have, by the rules and
@@ -49,22 +48,7 @@ func (n *names) alike(tool string, arguments ijson.Value) string {
 // build works out the names of a tool. A schema that cannot be compiled, or has
 // more places than are told apart, adds none.
 func (n *names) build(tool string) *looks.Names {
-	known := n.engine.KnownNames(tool)
-	k := looks.Known{Anywhere: known.Anywhere}
-	for _, p := range known.Pointers {
-		var segs []string
-		for _, s := range p.Segments {
-			switch s.Kind {
-			case rules.Name:
-				segs = append(segs, s.Name)
-			case rules.Any, rules.Element:
-				segs = append(segs, looks.Any)
-			}
-		}
-		if len(segs) > 0 {
-			k.Pointers = append(k.Pointers, segs)
-		}
-	}
+	k := n.engine.KnownNames(tool)
 	var root *jsonschema.Schema
 	if t := n.server.Tool(tool); t != nil && t.Schema.Exists() {
 		root, _ = compileSchema(t.Schema)
