@@ -75,20 +75,7 @@ func TestStartTornEndUnawaited(t *testing.T) {
 			if err := os.WriteFile(path, []byte(row.change(string(newest))), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			before := k.snapshot()
-			c, err := receipts.OpenChain(t.Context(), k.config())
-			var stop *receipts.StartError
-			if !errors.As(err, &stop) || !strings.Contains(err.Error(), row.want) {
-				if c != nil {
-					c.Close()
-				}
-				t.Fatalf("%v, want a StartError that says %q", err, row.want)
-			}
-			for path, text := range k.snapshot() {
-				if before[path] != text {
-					t.Errorf("%s was changed", path)
-				}
-			}
+			k.stops(t, row.want)
 		})
 	}
 	t.Run("zeros alone", func(t *testing.T) {
@@ -119,5 +106,24 @@ func TestStartTornSlip(t *testing.T) {
 			k.close(k.open())
 			k.whole()
 		})
+	}
+}
+
+// stops fails the test unless the start stops with these words and changes nothing.
+func (w *world) stops(t *testing.T, want string) {
+	t.Helper()
+	before := w.snapshot()
+	c, err := receipts.OpenChain(t.Context(), w.config())
+	var stop *receipts.StartError
+	if !errors.As(err, &stop) || !strings.Contains(err.Error(), want) {
+		if c != nil {
+			c.Close()
+		}
+		t.Fatalf("%v, want a StartError that says %q", err, want)
+	}
+	for path, text := range w.snapshot() {
+		if before[path] != text {
+			t.Errorf("%s was changed", path)
+		}
 	}
 }

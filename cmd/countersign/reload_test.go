@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -406,10 +407,10 @@ func TestReloadSlipWaits(t *testing.T) {
 		defer close(done)
 		g.reload(t.Context())
 	}()
-	for len(g.reloading) == 0 {
+	// Until it has read the new slip, and waits for the turn.
+	for stacks, n := make([]byte, 1<<20), 0; !bytes.Contains(stacks[:n], []byte("receipts.(*Chain).TakeFirst")); n = runtime.Stack(stacks, true) {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(200 * time.Millisecond) // it has read the new slip, and waits
 	if err := replaceFile(slip, first); err != nil {
 		t.Fatal(err)
 	}
